@@ -1,0 +1,52 @@
+"""What a rule answers: nothing, or a violation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from doorkeeper.rules.codes import ErrorCode
+
+
+class RuleId(StrEnum):
+    """The stable name of a rule; its text, source and first version stand in `catalogue`."""
+
+    TOPIC_NAME_EMPTY = "TOPIC_NAME_EMPTY"
+    TOPIC_NAME_DOT = "TOPIC_NAME_DOT"
+    TOPIC_NAME_TOO_LONG = "TOPIC_NAME_TOO_LONG"
+    TOPIC_NAME_ILLEGAL_CHARACTER = "TOPIC_NAME_ILLEGAL_CHARACTER"
+    GROUP_ID_TOO_LONG = "GROUP_ID_TOO_LONG"
+    MEMBER_ID_TOO_LONG = "MEMBER_ID_TOO_LONG"
+    GROUP_INSTANCE_ID_TOO_LONG = "GROUP_INSTANCE_ID_TOO_LONG"
+    CLIENT_ID_TOO_LONG = "CLIENT_ID_TOO_LONG"
+    TRANSACTIONAL_ID_TOO_LONG = "TRANSACTIONAL_ID_TOO_LONG"
+    OFFSET_METADATA_TOO_LONG = "OFFSET_METADATA_TOO_LONG"
+    RACK_ID_TOO_LONG = "RACK_ID_TOO_LONG"
+    RESOURCE_NAME_TOO_LONG = "RESOURCE_NAME_TOO_LONG"
+    ACL_PRINCIPAL_TOO_LONG = "ACL_PRINCIPAL_TOO_LONG"
+    ACL_HOST_TOO_LONG = "ACL_HOST_TOO_LONG"
+    QUOTA_ENTITY_TOO_LONG = "QUOTA_ENTITY_TOO_LONG"
+
+
+class Severity(StrEnum):
+    """What a violation leads to under a given rulebook."""
+
+    REFUSED = "refused"
+    WOULD_BE_REFUSED = "would be refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One rule broken by one thing. The message is fit for a client and for a terminal."""
+
+    rule: RuleId
+    message: str
+    code: ErrorCode
+    """What a client is told that asked at the RPC version which knows the new error code."""
+    code_old: ErrorCode
+    """What a client is told that asked at an older version."""
+    parameters: Mapping[str, str | int] = field(default_factory=dict, hash=False)

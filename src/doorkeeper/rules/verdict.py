@@ -12,6 +12,24 @@ if TYPE_CHECKING:
     from doorkeeper.rules.codes import ErrorCode
 
 
+class Kind(StrEnum):
+    """What is judged. These spellings stand in tables, JSON, metrics and findings alike."""
+
+    TOPIC_NAME = "topic_name"
+    GROUP_ID = "group_id"
+    MEMBER_ID = "member_id"
+    GROUP_INSTANCE_ID = "group_instance_id"
+    CLIENT_ID = "client_id"
+    TRANSACTIONAL_ID = "transactional_id"
+    OFFSET_METADATA = "offset_metadata"
+    RACK_ID = "rack_id"
+    RESOURCE_NAME = "resource_name"
+    ACL_PRINCIPAL = "acl_principal"
+    ACL_HOST = "acl_host"
+    QUOTA_ENTITY = "quota_entity"
+    CONFIG_CHANGE = "config_change"
+
+
 class RuleId(StrEnum):
     """The stable name of a rule; its text, source and first version stand in `catalogue`."""
 
@@ -29,7 +47,6 @@ class RuleId(StrEnum):
     RESOURCE_NAME_TOO_LONG = "RESOURCE_NAME_TOO_LONG"
     ACL_PRINCIPAL_TOO_LONG = "ACL_PRINCIPAL_TOO_LONG"
     ACL_HOST_TOO_LONG = "ACL_HOST_TOO_LONG"
-    QUOTA_ENTITY_TOO_LONG = "QUOTA_ENTITY_TOO_LONG"
 
 
 class Severity(StrEnum):
@@ -37,6 +54,7 @@ class Severity(StrEnum):
 
     REFUSED = "refused"
     WOULD_BE_REFUSED = "would be refused"
+    WARNING = "warning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,4 +67,6 @@ class Violation:
     """What a client is told that asked at the RPC version which knows the new error code."""
     code_old: ErrorCode
     """What a client is told that asked at an older version."""
+    kind: Kind | None = None
     parameters: Mapping[str, str | int] = field(default_factory=dict, hash=False)
+    """The figures behind the message, e.g. length, limit, unit and the shortened value."""

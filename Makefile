@@ -1,0 +1,75 @@
+# Doorkeeper's commands. `make` alone lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CACHE := .cache
+KAFKA_VERSION := 4.3.1
+KAFKA_JARS := $(CACHE)/kafka-$(KAFKA_VERSION)
+INSTALLED := $(VENV)/.installed
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help
+help: ## List these commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+.PHONY: install
+install: $(INSTALLED) ## Make .venv with everything pinned, and .venv/bin/doorkeeper
+
+$(INSTALLED): requirements/dev.txt pyproject.toml tools/need.sh
+	@bash tools/need.sh python-venv
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: kafka
+kafka: install ## Fetch the jars of a real Kafka, the oracle of the tests (needs Java 17+ and Maven)
+	@bash tools/need.sh java maven
+	@$(BIN)/python tools/kafka_jars.py --version $(KAFKA_VERSION) --into $(KAFKA_JARS)
+
+.PHONY: demo
+demo: install ## Show the rulebook at work: sample names and config changes, judged
+	@bash examples/demo.sh $(BIN)/doorkeeper
+
+.PHONY: check
+check: install ## The fast part: format, lint, types, layers, core tests in random order, rules/ covered to 100 %
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest tests/rules -m "not kafka and not long"
+	$(BIN)/coverage report
+
+.PHONY: test
+test: check ## Everything that CI runs, a real Kafka included
+	@$(MAKE) --no-print-directory kafka || { [ "$$CI" != true ] && \
+		echo "Going on without a real Kafka: the tests that ask it are skipped by name." >&2; }
+	$(BIN)/pytest tests --ignore=tests/rules -m "not long"
+	$(BIN)/pytest tests/rules -m "kafka and not long"
+
+.PHONY: test-long
+test-long: test ## The long loops, whole corpora, soaks and fuzz runs as well
+	HYPOTHESIS_PROFILE=exhaustive $(BIN)/pytest tests -m long
+
+.PHONY: bench
+bench: kafka ## Run the benchmarks and rewrite benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks
+
+.PHONY: docs
+docs: install ## Regenerate the reference pages
+	$(BIN)/doorkeeper rules --format markdown > docs/reference/rules.md
+
+.PHONY: lock
+lock: install ## Pin the requirements anew (needs uv)
+	@for set in "runtime" "dev --group dev" "audit --extra audit"; do \
+		set -- $$set; name=$$1; shift; \
+		uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+			--no-header --no-annotate pyproject.toml "$$@" -o requirements/$$name.txt; \
+	done
+
+.PHONY: clean
+clean: ## Remove .venv and caches (fetched jars stay in .cache)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage dist build

@@ -1,0 +1,5 @@
+"""`python -m doorkeeper`."""
+
+from doorkeeper.cli import main
+
+main()

@@ -1,0 +1,86 @@
+"""`doorkeeper rules`: the whole rulebook as a table; `--fields`: the field map of Kafka's requests."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Final
+
+import click
+
+from doorkeeper.rules.catalogue import CATALOGUE
+from doorkeeper.rules.fields import CSV_HEADER, to_csv_rows
+
+JSON_VERSION: Final = 1
+_RULE_HEADER: Final = ("rule", "asks", "answer", "answer_old", "switch", "source", "since")
+
+
+@click.command("rules")
+@click.option("--fields", is_flag=True, help="The field map instead: which request field holds which identifier.")
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "markdown", "json", "csv"]), default="text", show_default=True
+)
+def command(fields: bool, format_: str) -> None:
+    """Print the whole rulebook, or the field map of Kafka's requests."""
+    header, rows = (CSV_HEADER, [tuple(map(str, row)) for row in to_csv_rows()]) if fields else (_RULE_HEADER, _rules())
+    match format_:
+        case "csv":
+            click.echo(_csv(header, rows), nl=False)
+        case "json":
+            records = [dict(zip(header, row, strict=True)) for row in rows]
+            click.echo(json.dumps({"version": JSON_VERSION, "fields" if fields else "rules": records}, indent=2))
+        case "markdown":
+            click.echo(_markdown(fields, header, rows), nl=False)
+        case _:
+            click.echo(_columns(header, rows), nl=False)
+
+
+def _rules() -> list[tuple[str, ...]]:
+    return [
+        (
+            info.rule.value,
+            info.text,
+            _code(info.code.value, info.code.name),
+            _code(info.code_old.value, info.code_old.name),
+            "yes" if info.governed else "no",
+            info.source,
+            info.since,
+        )
+        for info in CATALOGUE.values()
+    ]
+
+
+def _code(number: int, name: str) -> str:
+    return f"{name} ({number})"
+
+
+def _csv(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _columns(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [header, *rows]
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _markdown(fields: bool, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    title = "Field map" if fields else "The rulebook"
+    intro = (
+        "Which string field of which request holds which kind of identifier."
+        if fields
+        else "`switch` says whether `resource.identifier.limit.enable` turns the rule on. `answer` is the error code for "
+        "a client that asked at the RPC version which knows the new code, `answer_old` for one that asked at an older one."
+    )
+    lines = [f"# {title}", "", "<!-- Made by `doorkeeper rules --format markdown`; do not edit. -->", "", intro, ""]
+    lines.append("| " + " | ".join(header) + " |")
+    lines.append("|" + " --- |" * len(header))
+    lines.extend("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+    return "\n".join(lines) + "\n"

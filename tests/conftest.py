@@ -1,0 +1,9 @@
+"""Hypothesis profiles: `deterministic` for every run, `exhaustive` for `make test-long`."""
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("deterministic", derandomize=True, deadline=None, max_examples=100, database=None)
+settings.register_profile("exhaustive", deadline=None, max_examples=5000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "deterministic"))

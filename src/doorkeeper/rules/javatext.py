@@ -138,7 +138,7 @@ def parse_double(text: str) -> float | None:
     if _HEX_FLOAT.fullmatch(trimmed):
         return _parse_hex_float(trimmed)
     if word := _WORD.fullmatch(trimmed):
-        return math.copysign(math.nan if word[2] == "NaN" else math.inf, -1.0 if word[1] == "-" else 1.0)
+        return math.nan if word[2] == "NaN" else float(f"{word[1]}inf")
     return None
 
 

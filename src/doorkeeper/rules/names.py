@@ -21,7 +21,6 @@ UNIT: Final = "UTF-16 code units"
 MAX_NAME_LENGTH: Final = 249  # UTF-16 code units; Kafka's topic names (Topic.MAX_NAME_LENGTH), for all by KIP-1233
 MAX_MEMBER_ID_LENGTH: Final = 36  # UTF-16 code units; a printed UUID
 DEFAULT_MAX_OFFSET_METADATA: Final = 4096  # UTF-16 code units; offset.metadata.max.bytes
-_ALWAYS_WITHIN: Final = MAX_NAME_LENGTH // 2  # so many code points never exceed the limit: each has at most two units
 
 _LEGAL_TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]+")
 
@@ -145,50 +144,37 @@ def check_topic_name(value: str) -> Violation | None:
     )
 
 
-def check_group_id(value: str) -> Violation | None:
-    return None if len(value) <= _ALWAYS_WITHIN else too_long(LIMITS[Kind.GROUP_ID], value)
+def _check_of(row: Limit) -> Callable[[str], Violation | None]:
+    """The check of a row whose limit is fixed; most names are judged by their length in code points alone."""
+    limit = row.limit
+    always_within = limit // 2  # so many code points never exceed the limit: each has at most two units
+
+    def check(value: str) -> Violation | None:
+        if len(value) <= always_within or (value.isascii() and len(value) <= limit):
+            return None
+        return too_long(row, value)
+
+    return check
 
 
-def check_member_id(value: str) -> Violation | None:
-    return None if len(value) <= MAX_MEMBER_ID_LENGTH // 2 else too_long(LIMITS[Kind.MEMBER_ID], value)
-
-
-def check_group_instance_id(value: str) -> Violation | None:
-    return None if len(value) <= _ALWAYS_WITHIN else too_long(LIMITS[Kind.GROUP_INSTANCE_ID], value)
-
-
-def check_client_id(value: str) -> Violation | None:
-    return None if len(value) <= _ALWAYS_WITHIN else too_long(LIMITS[Kind.CLIENT_ID], value)
-
-
-def check_transactional_id(value: str) -> Violation | None:
-    return None if len(value) <= _ALWAYS_WITHIN else too_long(LIMITS[Kind.TRANSACTIONAL_ID], value)
+check_group_id: Final = _check_of(LIMITS[Kind.GROUP_ID])
+check_member_id: Final = _check_of(LIMITS[Kind.MEMBER_ID])
+check_group_instance_id: Final = _check_of(LIMITS[Kind.GROUP_INSTANCE_ID])
+check_client_id: Final = _check_of(LIMITS[Kind.CLIENT_ID])
+check_transactional_id: Final = _check_of(LIMITS[Kind.TRANSACTIONAL_ID])
+check_rack_id: Final = _check_of(LIMITS[Kind.RACK_ID])
+check_resource_name: Final = _check_of(LIMITS[Kind.RESOURCE_NAME])
+check_acl_principal: Final = _check_of(LIMITS[Kind.ACL_PRINCIPAL])
+check_acl_host: Final = _check_of(LIMITS[Kind.ACL_HOST])
 
 
 def check_offset_metadata(value: str, limit: int = DEFAULT_MAX_OFFSET_METADATA) -> Violation | None:
+    """Offset commit metadata; Kafka takes the limit from `offset.metadata.max.bytes`."""
     return too_long(LIMITS[Kind.OFFSET_METADATA], value, limit=limit)
-
-
-def check_rack_id(value: str) -> Violation | None:
-    return None if len(value) <= _ALWAYS_WITHIN else too_long(LIMITS[Kind.RACK_ID], value)
-
-
-def check_resource_name(value: str) -> Violation | None:
-    return None if len(value) <= _ALWAYS_WITHIN else too_long(LIMITS[Kind.RESOURCE_NAME], value)
-
-
-def check_acl_principal(value: str) -> Violation | None:
-    return None if len(value) <= _ALWAYS_WITHIN else too_long(LIMITS[Kind.ACL_PRINCIPAL], value)
-
-
-def check_acl_host(value: str) -> Violation | None:
-    return None if len(value) <= _ALWAYS_WITHIN else too_long(LIMITS[Kind.ACL_HOST], value)
 
 
 def check_quota_entity(value: str, entity_type: str = "") -> Violation | None:
     """The name of a quota entity; `entity_type` is Kafka's (`user`, `client-id`, `ip`)."""
-    if len(value) <= _ALWAYS_WITHIN:
-        return None
     return too_long(limit_of_quota_entity(entity_type), value, kind=Kind.QUOTA_ENTITY)
 
 

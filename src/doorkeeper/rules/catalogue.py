@@ -65,7 +65,9 @@ CATALOGUE: Final[Mapping[RuleId, RuleInfo]] = {
     for info in (
         _topic_rule(RuleId.TOPIC_NAME_EMPTY, "Topic name is not empty."),
         _topic_rule(RuleId.TOPIC_NAME_DOT, "Topic name is neither '.' nor '..'."),
-        _topic_rule(RuleId.TOPIC_NAME_ILLEGAL_CHARACTER, "Topic name has only ASCII letters, digits, '.', '_' and '-'."),
+        _topic_rule(
+            RuleId.TOPIC_NAME_ILLEGAL_CHARACTER, "Topic name has only ASCII letters, digits, '.', '_' and '-'."
+        ),
         *_length_rules(),
     )
 }

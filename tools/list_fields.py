@@ -22,6 +22,7 @@ from doorkeeper.rules.fields import load_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
 
 STRING = "string"
 BYTES_LIKE = frozenset({"bytes", "records"})
@@ -77,7 +78,7 @@ def _inner_type(hint: object) -> tuple[object, bool]:
             return hint, is_array
 
 
-def field_versions(kafka_types: frozenset[str]) -> Versions:
+def typed_fields(kafka_types: AbstractSet[str]) -> Versions:
     """Gather the fields of these Kafka types, in request bodies and (as `header.*`) in the request headers."""
     found: Versions = {}
     for api_key, version, request in request_versions():
@@ -96,7 +97,7 @@ def main() -> None:
     arguments = parser.parse_args()
     known = {(field.api_key, field.path) for field in load_fields()}
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    for (api_key, path), versions in field_versions(BYTES_LIKE if arguments.bytes else frozenset({STRING})).items():
+    for (api_key, path), versions in typed_fields(BYTES_LIKE if arguments.bytes else {STRING}).items():
         if arguments.all or arguments.bytes or (api_key, path) not in known:
             writer.writerow([api_key, api_key_map[api_key], path, min(versions), max(versions)])
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks.measure import Row
 
 MODULES = ("judging", "startup")
+_YES_NO = {True: "yes", False: "**no**"}
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
@@ -38,13 +39,21 @@ def _page(sections: list[tuple[str, str, list[Row]]]) -> str:
     lines = [
         "# Benchmark results",
         "",
-        f"Made by `make bench` on {today} ({machine}). Ratios of medians, both sides measured in alternation in one run;",
+        f"Made by `make bench` on {today} ({machine}). Ratios of medians, both sides in alternation in one run;",
         "the absolute figures are this machine's and say little.",
     ]
     for name, text, rows in sections:
-        lines += ["", f"## {name}", "", text, "", "| what | ours | peer | ratio | target | met |", "| --- | --- | --- | --- | --- | --- |"]
         lines += [
-            f"| {row.what} | {row.ours} | {row.peer} | {row.ratio:.2f}x | {row.target} | {'yes' if row.met else '**no**'} |"
+            "",
+            f"## {name}",
+            "",
+            text,
+            "",
+            "| what | ours | peer | ratio | target | met |",
+            "| --- | --- | --- | --- | --- | --- |",
+        ]
+        lines += [
+            f"| {row.what} | {row.ours} | {row.peer} | {row.ratio:.2f}x | {row.target} | {_YES_NO[row.met]} |"
             for row in rows
         ]
     return "\n".join(lines) + "\n"

@@ -58,7 +58,11 @@ def test_bytes_are_latin_1() -> None:
     assert decode_properties(b"a=\xe9") == [Property("a", "é", 1)]
 
 
-@given(st.dictionaries(st.from_regex(r"[a-z.]{1,9}", fullmatch=True), st.from_regex(r"[A-Za-z0-9=:#!, ]{0,20}", fullmatch=True)))
+@given(
+    st.dictionaries(
+        st.from_regex(r"[a-z.]{1,9}", fullmatch=True), st.from_regex(r"[A-Za-z0-9=:#!, ]{0,20}", fullmatch=True)
+    )
+)
 def test_plain_entries_round_trip(entries: dict[str, str]) -> None:
     entries = {key: value.lstrip(" =:") for key, value in entries.items()}
     assert dict(pairs("\n".join(f"{key}={value}" for key, value in entries.items()))) == entries

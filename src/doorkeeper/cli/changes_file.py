@@ -60,7 +60,9 @@ def load_current(path: Path) -> dict[tuple[ResourceType, str], dict[str, str]]:
         configs = current.setdefault((ResourceType(change.type), change.name), {})
         for entry in change.entries:
             if entry.operation != Operation.SET or entry.value is None:
-                raise InputError(f"{path}: changes[{index}]: '{entry.name}' must be set to a value: this is what is in force")
+                raise InputError(
+                    f"{path}: changes[{index}]: '{entry.name}' must be set to a value: this is what is in force"
+                )
             configs[entry.name] = entry.value
     return current
 

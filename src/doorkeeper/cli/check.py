@@ -59,7 +59,9 @@ class CheckGroup(click.Group):
             return _kind_command(cmd_name)
         near = difflib.get_close_matches(cmd_name, self.list_commands(ctx), n=1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
-        ctx.fail(f"unknown kind '{escape_for_display(cmd_name)}'.{hint} Kinds: {', '.join(SHORT_FORMS)}.")
+        raise click.UsageError(
+            f"unknown kind '{escape_for_display(cmd_name)}'.{hint} Kinds: {', '.join(SHORT_FORMS)}.", ctx
+        )
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Kinds of identifier (short or long form)"):
@@ -83,7 +85,9 @@ def _kind_command(name: str) -> click.Command:
     @click.command(name, help=f"Judge identifiers of kind {kind.value}. '-' reads them from standard input.")
     @click.argument("names", nargs=-1)
     @click.option("--file", "file", type=click.Path(path_type=Path), help="Read the names from a file, one per line.")
-    @click.option("-0", "--null", "null", is_flag=True, help="Names in the file or input end in NUL, not in a line feed.")
+    @click.option(
+        "-0", "--null", "null", is_flag=True, help="Names in the file or input end in NUL, not in a line feed."
+    )
     @click.option(
         "--release",
         type=click.Choice([release.value for release in Release]),
@@ -144,7 +148,9 @@ def _show_text(kind: Kind, rulebook: Rulebook, results: list[tuple[str, Violatio
         if violation is None:
             click.echo(f"{LAWFUL}: {kind.value} '{escape_for_display(value)}'")
         else:
-            click.echo(f"{rulebook.severity(violation).value}: {kind.value}: {violation.message} [{violation.rule.value}]")
+            click.echo(
+                f"{rulebook.severity(violation).value}: {kind.value}: {violation.message} [{violation.rule.value}]"
+            )
 
 
 def _show_json(kind: Kind, rulebook: Rulebook, results: list[tuple[str, Violation | None]]) -> None:

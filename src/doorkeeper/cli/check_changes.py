@@ -11,7 +11,6 @@ import click
 from doorkeeper.cli import EXIT_LAWFUL, EXIT_VIOLATIONS
 from doorkeeper.cli.changes_file import TYPE_NAMES, load_changes, load_current
 from doorkeeper.cli.properties_file import load_properties
-from doorkeeper.errors import InputError
 from doorkeeper.rules.codes import ErrorCode
 from doorkeeper.rules.config_change import (
     BrokerContext,
@@ -43,10 +42,14 @@ JSON_VERSION: Final = 1
 @click.option(
     "--controller",
     type=click.Path(path_type=Path),
-    help="The active controller's server.properties, which judges topic and group changes; without it, Kafka's defaults do.",
+    help="The active controller's server.properties, which judges topics and groups; Kafka's defaults without it.",
 )
-@click.option("--current", type=click.Path(path_type=Path), help="The dynamic configs in force: the same shape, set only.")
-@click.option("--door", default="controller", show_default=True, metavar="controller|broker:ID", help="Where it is judged.")
+@click.option(
+    "--current", type=click.Path(path_type=Path), help="The dynamic configs in force: the same shape, set only."
+)
+@click.option(
+    "--door", default="controller", show_default=True, metavar="controller|broker:ID", help="Where it is judged."
+)
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def command(
@@ -77,7 +80,9 @@ def command(
     )
     verdicts = judge_changes(changes, context)
     if format_ == "json":
-        click.echo(json.dumps({"version": JSON_VERSION, "door": door, "results": list(map(_to_json, verdicts))}, indent=2))
+        click.echo(
+            json.dumps({"version": JSON_VERSION, "door": door, "results": list(map(_to_json, verdicts))}, indent=2)
+        )
     else:
         for verdict in verdicts:
             click.echo(_to_text(verdict))

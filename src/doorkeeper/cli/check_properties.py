@@ -25,7 +25,9 @@ def command(ctx: click.Context, file: Path, format_: str) -> None:
     """Judge a server.properties file: unknown keys, types, ranges, cross-checks, all at once."""
     entries = read_properties(file)
     lines = {entry.key: entry.line for entry in entries}
-    findings = [_repeated(key, count, lines[key]) for key, count in Counter(e.key for e in entries).items() if count > 1]
+    findings = [
+        _repeated(key, count, lines[key]) for key, count in Counter(e.key for e in entries).items() if count > 1
+    ]
     for problem in check_properties({entry.key: entry.value for entry in entries}):
         key = str(problem.parameters.get("key", "")) or None
         severity = "warning" if problem.warning else "refused"
@@ -41,7 +43,12 @@ def command(ctx: click.Context, file: Path, format_: str) -> None:
     findings.sort(key=lambda finding: (finding["line"] or 0, finding["key"] or ""))
     refused = any(finding["severity"] == "refused" for finding in findings)
     if format_ == "json":
-        document = {"version": JSON_VERSION, "file": str(file), "verdict": "refused" if refused else "lawful", "findings": findings}
+        document = {
+            "version": JSON_VERSION,
+            "file": str(file),
+            "verdict": "refused" if refused else "lawful",
+            "findings": findings,
+        }
         click.echo(json.dumps(document, indent=2))
     else:
         _show(file, findings, refused)

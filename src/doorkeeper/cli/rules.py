@@ -66,7 +66,8 @@ def _csv(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 def _columns(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
     lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [header, *rows]
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in [header, *rows]
     )
     return "\n".join(lines) + "\n"
 
@@ -76,8 +77,8 @@ def _markdown(fields: bool, header: tuple[str, ...], rows: list[tuple[str, ...]]
     intro = (
         "Which string field of which request holds which kind of identifier."
         if fields
-        else "`switch` says whether `resource.identifier.limit.enable` turns the rule on. `answer` is the error code for "
-        "a client that asked at the RPC version which knows the new code, `answer_old` for one that asked at an older one."
+        else "`switch` says whether `resource.identifier.limit.enable` turns the rule on. `answer` is the error code for a "
+        "client that asked at the RPC version which knows the new code, `answer_old` for one that asked at an older one."
     )
     lines = [f"# {title}", "", "<!-- Made by `doorkeeper rules --format markdown`; do not edit. -->", "", intro, ""]
     lines.append("| " + " | ".join(header) + " |")

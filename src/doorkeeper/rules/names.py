@@ -101,7 +101,7 @@ def limit_of_quota_entity(entity_type: str) -> Limit:
 
 
 def too_long(row: Limit, value: str, *, limit: int | None = None, kind: Kind | None = None) -> Violation | None:
-    """Judge `value` by one row of the table; `limit` replaces the row's own, `kind` is what the violation is filed as."""
+    """Judge a value by one row of the table; `limit` replaces the row's own, `kind` is what it is filed as."""
     allowed = row.limit if limit is None else limit
     length = utf16_length(value)
     if length <= allowed:

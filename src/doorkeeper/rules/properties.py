@@ -110,4 +110,3 @@ def _unicode_escape(digits: str, number: int) -> str:
     if len(digits) != 4 or not _HEX_DIGITS.issuperset(digits):
         raise PropertiesError(f"line {number}: malformed \\uxxxx escape")
     return chr(int(digits, 16))
-

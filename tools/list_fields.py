@@ -52,8 +52,8 @@ def request_class(module: types.ModuleType) -> type:
     return only
 
 
-def leaves(entity: type, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (field path, Kafka type) of every field under `entity` that is no struct."""
+def leaves(entity: type, prefix: str = "") -> Iterator[tuple[str, str, object]]:
+    """Yield (field path, Kafka type, Python type) of every field under `entity` that is no struct."""
     hints = typing.get_type_hints(entity)
     for field in dataclasses.fields(entity):
         inner, is_array = _inner_type(hints[field.name])
@@ -62,7 +62,7 @@ def leaves(entity: type, prefix: str = "") -> Iterator[tuple[str, str]]:
             assert isinstance(inner, type)
             yield from leaves(inner, f"{path}.")
         else:
-            yield path, field.metadata["kafka_type"]
+            yield path, field.metadata["kafka_type"], inner
 
 
 def _inner_type(hint: object) -> tuple[object, bool]:
@@ -83,7 +83,7 @@ def typed_fields(kafka_types: AbstractSet[str]) -> Versions:
     found: Versions = {}
     for api_key, version, request in request_versions():
         header = request.__header_schema__  # type: ignore[attr-defined]
-        for path, kafka_type in (*leaves(request), *leaves(header, "header.")):
+        for path, kafka_type, _ in (*leaves(request), *leaves(header, "header.")):
             if kafka_type in kafka_types:
                 found.setdefault((api_key, path), set()).add(version)
     return found

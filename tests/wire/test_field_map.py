@@ -6,15 +6,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 from kio.schema.index import api_key_map
+from kio.schema.types import GroupId, TopicName, TransactionalId
 from tests.wire import kafka_schemas
 from tools.list_fields import BYTES_LIKE, STRING, leaves, request_versions, typed_fields
 
 from doorkeeper.rules.fields import Field, OpaqueField, load_apis, load_fields, load_opaque_fields
+from doorkeeper.rules.verdict import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tests.wire.kafka_schemas import Schema
+
+KIND_OF_TYPE: dict[object, Kind] = {
+    TopicName: Kind.TOPIC_NAME,
+    GroupId: Kind.GROUP_ID,
+    TransactionalId: Kind.TRANSACTIONAL_ID,
+}
 
 Versions = dict[tuple[int, str], set[int]]
 
@@ -54,10 +62,23 @@ class TestAgainstKio:
     def test_every_bytes_field_is_listed_as_opaque_in_its_versions(self) -> None:
         assert mapped(load_opaque_fields()) == typed_fields(BYTES_LIKE)
 
+    def test_fields_that_kio_types_as_names_have_that_kind(self) -> None:
+        typed = {
+            (api_key, path): KIND_OF_TYPE[python_type]
+            for api_key, _, request in request_versions()
+            for path, _, python_type in leaves(request)
+            if python_type in KIND_OF_TYPE
+        }
+        told = {
+            (field.api_key, field.path): field.kind for field in load_fields() if (field.api_key, field.path) in typed
+        }
+        assert told == typed
+        assert len(typed) > 50
+
     def test_selecting_field_stands_beside_the_field_in_every_version_of_the_row(self) -> None:
         missing = []
         for api_key, version, request in request_versions():
-            paths = {path for path, _ in leaves(request)}
+            paths = {path for path, *_ in leaves(request)}
             missing += [
                 (row.api_name, version, row.selector.field)
                 for row in load_fields()

@@ -18,7 +18,7 @@ _SAFE_IN_JMX: Final = re.compile(r"[\w%. \t-]*", re.ASCII)
 _ESCAPES: Final = re.compile(r"(?:%[^%]{2})+|%|\+")
 _ENCODED_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
-# What each byte of a name's UTF-8 becomes. URLEncoder leaves `*` alone and makes `+` of a space; the Sanitizer escapes both.
+# What each byte of a name's UTF-8 becomes. Java's URLEncoder alone would spare `*` and make `+` of a space.
 _BYTE_AS_TEXT: Final = tuple(chr(byte) if _PLAIN.fullmatch(chr(byte)) else f"%{byte:02X}" for byte in range(256))
 _QUOTED: Final = str.maketrans({character: f"\\{character}" for character in '\\"*?'} | {"\n": "\\n"})
 
@@ -83,25 +83,22 @@ def desanitize(text: str) -> str:
 
     :raises ValueError: where Java throws: a percent sign without two hexadecimal digits after it.
     """
-    units = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return _ESCAPES.sub(_unescaped, units)
+    return _ESCAPES.sub(_unescaped, join_surrogates(text))
 
 
 def _unescaped(match: re.Match[str]) -> str:
     escapes = match[0]
     if escapes == "+":
         return " "
-    values = [parse_hex_byte(escape) for escape in escapes.split("%")[1:]]
     octets = bytearray()
-    for value in values:
+    for escape in escapes.split("%")[1:]:
+        value = parse_hex_byte(escape)
         if value is None or value < 0:
-            message = (
-                f"not a sanitised name: {escape_for_display(match.string)} has a percent sign without two hex digits"
-            )
-            raise ValueError(message)
+            shown = escape_for_display(match.string)
+            raise ValueError(f"not a sanitised name: '{shown}' has a percent sign without two hexadecimal digits")
         octets.append(value)
     # Java takes a surrogate's three bytes for one malformed character, Python for three.
-    return _ENCODED_SURROGATE.sub(b"\xef\xbf\xbd", bytes(octets)).decode("utf-8", "replace")
+    return _ENCODED_SURROGATE.sub(b"\xef\xbf\xbd", octets).decode("utf-8", "replace")
 
 
 def jmx_sanitize(name: str) -> str:
@@ -186,7 +183,7 @@ def parse_quota_entity_path(path: str) -> QuotaEntity:
             return QuotaEntity(user=_desanitized_entity(user), client_id=_desanitized_entity(client_id))
         case ["", "config", "ips", str(ip)] if ip:
             return QuotaEntity(ip=DEFAULT if ip == DEFAULT.value else ip)
-    raise ValueError(f"not a quota entity path: {escape_for_display(path)}")
+    raise ValueError(f"not a quota entity path: '{escape_for_display(path)}'")
 
 
 def _desanitized_entity(text: str) -> str | DefaultEntity:

@@ -35,14 +35,16 @@ _DIGIT_ZEROS: Final = (
 )
 # fmt: on
 _ASCII_DIGIT_OF: Final = {zero + value: 0x30 + value for zero in _DIGIT_ZEROS for value in range(10)}
-_FULL_WIDTH_LETTER_OF: Final = {
+# `Character.digit` takes full-width letters, too, as digits of radix 16.
+_ASCII_HEX_DIGIT_OF: Final = _ASCII_DIGIT_OF | {
     first + index: ord("a") + index for first in (0xFF21, 0xFF41) for index in range(6)
-}  # `Character.digit` takes full-width A-F, too, as digits of radix 16
+}
 
 _UP_TO_SPACE: Final = "".join(map(chr, range(0x21)))
 _REGEX_WHITE_SPACE: Final = " \t\n\x0b\f\r"  # Java's \s
 
 _INTEGER: Final = re.compile(r"([+-]?)([0-9]+)")
+_HEX_BYTE: Final = re.compile(r"[0-9a-fA-F]{2}|[+-][0-9a-fA-F]")
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?")
 _HEX_FLOAT: Final = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?")
 _WORD: Final = re.compile(r"([+-]?)(NaN|Infinity)")
@@ -126,8 +128,8 @@ def _parse_integer(text: str, lowest: int, highest: int) -> int | None:
 
 def parse_hex_byte(text: str) -> int | None:
     """`Integer.parseInt(text, 16)` of two characters, as `URLDecoder` reads an escape: `+5` and `５Ｆ` pass."""
-    digits = text.translate(_ASCII_DIGIT_OF | _FULL_WIDTH_LETTER_OF)
-    return int(digits, 16) if re.fullmatch(r"[0-9a-fA-F]{2}|[+-][0-9a-fA-F]", digits) else None
+    digits = text.translate(_ASCII_HEX_DIGIT_OF)
+    return int(digits, 16) if _HEX_BYTE.fullmatch(digits) else None
 
 
 def parse_double(text: str) -> float | None:
@@ -175,8 +177,15 @@ def format_double(value: float) -> str:
 
 def _shortest_digits(value: float) -> tuple[str, int]:
     """At least two significant digits, and the power of ten of the first."""
-    count = max(2, len(f"{value!r}".partition("e")[0].replace(".", "").strip("0")))
-    mantissa, _, exponent = f"{value:.{count - 1}e}".partition("e")
+    mantissa, _, exponent = repr(value).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    leading_zeros = len(whole + fraction) - len(digits)
+    digits = digits.rstrip("0")
+    if len(digits) > 1:
+        return digits, int(exponent or 0) + len(whole) - 1 - leading_zeros
+    # Python stops at one digit, where Java takes the nearest two: 4.9E-324 and not 5.0E-324.
+    mantissa, _, exponent = f"{value:.1e}".partition("e")
     return mantissa.replace(".", ""), int(exponent)
 
 

@@ -1,0 +1,46 @@
+"""Vectors that Java programs printed: the committed ones, and the same asked anew of the Java that is here."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools.extract_facts import run_java
+
+ROOT = Path(__file__).resolve().parents[2]
+JARS = ROOT / ".cache" / "kafka-4.3.1"
+
+Row = dict[str, Any]
+
+
+def committed(name: str) -> tuple[Row, list[Row]]:
+    """The header and the rows of `tests/vectors/<name>.jsonl`."""
+    return _rows((ROOT / "tests" / "vectors" / f"{name}.jsonl").read_text(encoding="ascii"))
+
+
+def printed(program: str, section: str) -> tuple[Row, list[Row]]:
+    """The header and the rows that the program prints now; a named skip without Java or Kafka's jars, except in CI."""
+    missing = [
+        what
+        for what, is_there in [
+            ("Java 17+ (apt-get install openjdk-17-jre-headless)", shutil.which("java") is not None),
+            ("Kafka's jars (make kafka)", any(JARS.glob("kafka-clients-*.jar"))),
+        ]
+        if not is_there
+    ]
+    if missing:
+        message = f"{program} needs {' and '.join(missing)}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return _rows(run_java(f"{program}.java", JARS, section).decode("ascii"))
+
+
+def _rows(text: str) -> tuple[Row, list[Row]]:
+    header, *rows = map(json.loads, text.splitlines())
+    return header, rows

@@ -1,4 +1,9 @@
-"""Vectors that Java programs printed: the committed ones, and the same asked anew of the Java that is here."""
+"""Vectors that Java programs printed: the committed ones, and the same asked anew of the Java that is here.
+
+To make a file anew, e.g.:
+
+    java -cp '.cache/kafka-4.3.1/*' tools/kafka/src/SanitizerVectors.java names > tests/vectors/sanitizer-names.jsonl
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tools.extract_facts import run_java
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,6 +8,7 @@ import string
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rules.java_vectors import committed, printed
 
 from doorkeeper.rules.client_id import (
     DEFAULT,
@@ -24,7 +25,6 @@ from doorkeeper.rules.client_id import (
     quota_metric_name,
     sanitize,
 )
-from tests.rules.java_vectors import committed, printed
 
 KITCHEN_SINK = 'a b/c:d*é"\n😀'
 

@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rules.java_vectors import committed, printed
 
 from doorkeeper.rules import javatext
 from doorkeeper.rules.javatext import (
@@ -26,7 +27,6 @@ from doorkeeper.rules.javatext import (
     trim,
     utf16_length,
 )
-from tests.rules.java_vectors import committed, printed
 
 EVERY_CHARACTER = [chr(code) for code in range(0x110000)]
 BASIC_PLANE = EVERY_CHARACTER[:0x10000]
@@ -137,6 +137,7 @@ class TestLength:
             ("é", 1),
             ("中文", 2),
             ("\uffff", 1),
+            ("\ufeff", 1),
             ("\U00010000", 2),
             ("😀" * 125, 250),
             ("\ud83d", 1),
@@ -157,7 +158,7 @@ class TestJoinSurrogates:
     def test_joins_a_pair(self) -> None:
         assert join_surrogates("a\ud83d\ude00b") == "a😀b"
 
-    @pytest.mark.parametrize("text", ["\ud83d", "x\ude00", "\ude00\ud83d", "\ud83dx\ude00", "plain", "é"])
+    @pytest.mark.parametrize("text", ["\ud83d", "\ufeffé", "x\ude00", "\ude00\ud83d", "\ud83dx\ude00", "plain", "é"])
     def test_keeps_what_is_no_pair(self, text: str) -> None:
         assert join_surrogates(text) == text
 

@@ -10,9 +10,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.utils.AppInfoParser;
 
@@ -56,35 +58,39 @@ public class JavaTextVectors {
     }
 
     private static void printCharacters() throws Exception {
-        for (int digit = 0; digit < 10; digit++) {
-            Integer value = digit;
-            printProperty("int " + digit, c -> value.equals(orNull(Integer::parseInt, Character.toString(c))));
-            printProperty("double " + digit, c -> {
-                Double parsed = orNull(Double::parseDouble, Character.toString(c));
-                return parsed != null && parsed.intValue() == value;
-            });
-        }
-        for (int digit = 0; digit < 16; digit++) {
-            Integer value = digit;
-            printProperty("hex " + digit, c -> Character.isBmpCodePoint(c) && value.equals(
-                orNull(text -> Integer.parseInt(text, 16), "0" + Character.toString(c))));
-        }
+        printValues("int", Character.MAX_CODE_POINT, c -> orNull(Integer::parseInt, Character.toString(c)));
+        printValues("double", Character.MAX_VALUE, c -> {
+            Double parsed = orNull(Double::parseDouble, Character.toString(c));
+            return parsed == null ? null : parsed.intValue();
+        });
+        printValues("hex", Character.MAX_VALUE, c -> orNull(text -> Integer.parseInt(text, 16), "0" + (char) c));
         for (char letter = 'a'; letter <= 'z'; letter++) {
             String word = "" + letter;
             printProperty("equals " + word, c -> Character.toString(c).equalsIgnoreCase(word));
         }
         printProperty("trimmed", c -> Character.toString(c).trim().isEmpty());
-        printProperty("around comma", c -> c != ',' && list("a" + Character.toString(c) + "," + Character.toString(c) + "b")
-            .equals(List.of("a", "b")));
+        printProperty("around comma", c -> c != ',' && list("a" + (char) c + "," + (char) c + "b").equals(List.of("a", "b")));
+    }
+
+    /** For each value the characters that have it. */
+    private static void printValues(String name, int last, IntFunction<Integer> valueOf) throws Exception {
+        Map<Integer, List<Integer>> characters = new TreeMap<>();
+        for (int character = 0; character <= last; character++) {
+            Integer value = valueOf.apply(character);
+            if (value != null) {
+                characters.computeIfAbsent(value, key -> new ArrayList<>()).add(character);
+            }
+        }
+        for (Map.Entry<Integer, List<Integer>> entry : characters.entrySet()) {
+            printRow(name + " " + entry.getKey(), entry.getValue());
+        }
     }
 
     private static void printProperty(String property, IntPredicate holds) throws Exception {
-        List<Integer> characters = new ArrayList<>();
-        for (int character = 0; character <= Character.MAX_CODE_POINT; character++) {
-            if (holds.test(character)) {
-                characters.add(character);
-            }
-        }
+        printRow(property, IntStream.rangeClosed(0, Character.MAX_VALUE).filter(holds).boxed().toList());
+    }
+
+    private static void printRow(String property, List<Integer> characters) throws Exception {
         Map<String, Object> row = new LinkedHashMap<>();
         row.put("property", property);
         row.put("characters", characters);

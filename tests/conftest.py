@@ -3,6 +3,9 @@
 import os
 
 from hypothesis import settings
+from tests.kafka.plugin import kafka_cluster, kafka_jars
+
+__all__ = ["kafka_cluster", "kafka_jars"]  # fixtures: one oracle for the whole session
 
 settings.register_profile("deterministic", derandomize=True, deadline=None, max_examples=100, database=None)
 settings.register_profile("exhaustive", deadline=None, max_examples=5000)

@@ -1,17 +1,19 @@
-"""Fixtures for tests that ask a real Kafka; list this module in `pytest_plugins` or import its fixtures."""
+"""Fixtures for tests that ask a real Kafka; `tests/conftest.py` makes them known to every test."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
-from tests.kafka.cluster import KafkaCluster, NodeSpec
 from tests.kafka.jars import require_jars
 
-KafkaFactory: TypeAlias = Callable[..., KafkaCluster]
+if TYPE_CHECKING:
+    from tests.kafka.cluster import KafkaCluster, NodeSpec
+
+KafkaFactory: TypeAlias = "Callable[..., KafkaCluster]"
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +28,8 @@ def kafka_cluster(kafka_jars: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
     `kafka_cluster("name", nodes=..., properties=..., format_arguments=...)`; the same name must mean the same thing.
     """
+    from tests.kafka.cluster import KafkaCluster  # late: it loads kio, which most tests don't need
+
     running: dict[str, KafkaCluster] = {}
     asked: dict[str, tuple[object, ...]] = {}
     with ExitStack() as stack:

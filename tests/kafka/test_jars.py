@@ -40,7 +40,7 @@ class TestMissingTools:
 
     def test_names_maven_and_the_command_that_installs_it(self, tmp_path: Path) -> None:
         pretend(tmp_path, "java", "echo 'openjdk version \"17.0.1\"' >&2")
-        with pytest.raises(kafka_jars.MissingToolError, match="Maven is needed.*apt-get install maven"):
+        with pytest.raises(kafka_jars.MissingToolError, match=r"Maven is needed.*apt-get install maven"):
             kafka_jars.fetch(tmp_path / "jars")
 
     def test_a_failing_maven_leaves_no_folder_that_looks_complete(self, tmp_path: Path) -> None:

@@ -7,10 +7,13 @@ CompositeValidator). The ones that are code in Kafka are in `config_named_valida
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from doorkeeper.rules.config_named_validators import NAMED_VALIDATORS
 from doorkeeper.rules.config_text import ParsedValue, invalid_value, show
+
+_NUMBERS: Final = (int, float)
+"""Made once: `int | float` would be made anew for every value."""
 
 
 class Validator(Protocol):
@@ -29,7 +32,7 @@ class Range:
 
     def refusal(self, name: str, value: ParsedValue) -> str | None:
         """Compare as Kafka does."""
-        if not isinstance(value, int | float):
+        if not isinstance(value, _NUMBERS):
             return invalid_value(name, value, "Value must be non-null")
         number = float(value)
         if self.min is not None and number < float(self.min):

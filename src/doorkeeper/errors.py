@@ -7,8 +7,11 @@
     │   ├── TornBatchError     the bytes end before the batch does: the tail of an interrupted write
     │   └── UnsupportedCompressionError   the batch is compressed with a codec that is not installed
     ├── ReplayError            a metadata record contradicts the image that it is replayed on
-    └── StorageError           the disk, or what is on it, does not let us go on
-        └── DirectoryLockedError   another process holds the directory
+    ├── StorageError           the disk, or what is on it, does not let us go on
+    │   └── DirectoryLockedError   another process holds the directory
+    └── ProtocolError          bytes or calls that break Kafka's protocol; never raised as itself
+        ├── RemoteProtocolError    the peer's fault: the connection is closed, or answered with `error_code_hint`
+        └── LocalProtocolError     ours: a message that can't be written, a call out of order
 
 The rulebook itself does not raise on unlawful names or changes: it returns violations.
 """
@@ -48,3 +51,25 @@ class StorageError(DoorkeeperError):
 
 class DirectoryLockedError(StorageError):
     """Another process holds the directory."""
+
+
+class ProtocolError(DoorkeeperError):
+    """Kafka's protocol is broken; see which of the two children says by whom."""
+
+    def __init__(self, reason: str) -> None:
+        if type(self) is ProtocolError:
+            raise TypeError("raise RemoteProtocolError or LocalProtocolError")
+        super().__init__(reason)
+        self.reason = reason
+
+
+class RemoteProtocolError(ProtocolError):
+    """The peer sent what can't be read; `error_code_hint` is the Kafka code to answer with, where one can."""
+
+    def __init__(self, reason: str, error_code_hint: int | None = None) -> None:
+        super().__init__(reason)
+        self.error_code_hint = error_code_hint
+
+
+class LocalProtocolError(ProtocolError):
+    """We asked for something that the protocol can't say, or in the wrong state."""

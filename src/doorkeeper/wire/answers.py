@@ -1,0 +1,177 @@
+"""From what went wrong to what the client is told: one mapping to codes, one builder of error responses.
+
+Whoever refuses, the door, a handler or a fault, asks here; the shapes are data (`error_shapes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, Field, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from doorkeeper.errors import RemoteProtocolError
+from doorkeeper.rules.codes import ErrorCode
+from doorkeeper.rules.verdict import Violation
+from doorkeeper.wire.codes import wire_code
+from doorkeeper.wire.error_shapes import ERROR_CODE_FIELDS, ITSELF, MIRRORS, UNKNOWN_NUMBERS, Mirror
+from doorkeeper.wire.fence import shape_of, tag_of
+from doorkeeper.wire.memory import remembered
+from doorkeeper.wire.messages import PRODUCE, bumped_version, message_classes
+
+_EMPTY: Final[dict[str, Any]] = {
+    "string": "",
+    "bytes": b"",
+    "records": b"",
+    "bool": False,
+    "float64": 0.0,
+    "uuid": None,
+    "timedelta_i32": timedelta(0),
+    "timedelta_i64": timedelta(0),
+    "datetime_i64": datetime.fromtimestamp(0, UTC),
+    "error_code": ErrorCode.NONE,
+}
+
+
+def code_for(violation: Violation, api_key: int, version: int) -> ErrorCode:
+    """The code that a client is told which asked at that version (KIP-1233: the new one from the added version on)."""
+    return violation.code if version >= bumped_version(api_key) else violation.code_old
+
+
+def fault_code(error: BaseException) -> ErrorCode:
+    """The code for an exception: a peer's malformed request is its own fault, anything else is ours."""
+    if isinstance(error, RemoteProtocolError):
+        hint = error.error_code_hint
+        return ErrorCode.INVALID_REQUEST if hint is None else ErrorCode(hint)
+    return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def error_response(api_key: int, version: int, request: Any, code: int, message: str | None = None) -> Any | None:
+    """The response that refuses a whole request, in the shape of its API and version.
+
+    None when the response has no room for an error (a Produce that wants no response, a Metadata request below version
+    13 that names no topic, a request without elements): Kafka closes the connection then, and so do we.
+    """
+    if api_key == PRODUCE and request.acks == 0:
+        return None
+    refuse = _Refusal(code, message)
+    response = message_classes(api_key, version).response
+    values = refuse.own(response)
+    has_room = bool(values)
+    for mirror in _mirrors(api_key, version):
+        elements = refuse.elements(mirror, response, request)
+        values[mirror.response] = elements
+        has_room = has_room or bool(elements)
+    if not has_room:
+        return None
+    return build(response, values)
+
+
+@remembered
+def _mirrors(api_key: int, version: int) -> tuple[Mirror, ...]:
+    """The rows that count at this version."""
+    request, response = message_classes(api_key, version)
+    asked, answered = ({one.name for one in fields(entity)} for entity in (request, response))
+    return tuple(
+        mirror
+        for mirror in MIRRORS.get(api_key, ())
+        if mirror.response in answered
+        and asked.issuperset(path.split(".")[0] for path in mirror.request.split("+"))
+        and (mirror.last_version is None or version <= mirror.last_version)
+    )
+
+
+class _Refusal:
+    """One code and message, put wherever they belong."""
+
+    def __init__(self, code: int, message: str | None) -> None:
+        self._code = wire_code(code)
+        self._message = message
+
+    def own(self, entity: type[Any]) -> dict[str, Any]:
+        """The error fields of this very class."""
+        names = {one.name for one in fields(entity)}
+        values: dict[str, Any] = dict.fromkeys(names & ERROR_CODE_FIELDS, self._code)
+        if values and "error_message" in names:
+            values["error_message"] = self._message
+        return values
+
+    def elements(self, mirror: Mirror, response: type[Any], request: Any) -> tuple[Any, ...]:
+        """The response's elements for the request's; none for a topic without partitions: it has no place for a code."""
+        (entity,) = (shape_of(one).entity for one in fields(response) if one.name == mirror.response)
+        assert entity is not None
+        sources = _sources(mirror.request, request)
+        made = (self._element(mirror, entity, source) for source in sources)
+        return tuple(element for element in made if element is not None)
+
+    def _element(self, mirror: Mirror, entity: type[Any], source: Any) -> Any | None:
+        values = self.own(entity) | _copied(mirror, entity, source)
+        if mirror.inner is not None:
+            inner = self.elements(mirror.inner, entity, source)
+            if not inner:
+                return None
+            values[mirror.inner.response] = inner
+        return build(entity, values)
+
+
+def _sources(paths: str, request: Any) -> list[Any]:
+    found = [source for path in paths.split("+") for source in _descend(path.split("."), request)]
+    # Two arrays joined may name one thing twice; Kafka answers it once.
+    return list({source.name: source for source in found}.values()) if "+" in paths else found
+
+
+def _descend(path: list[str], value: Any) -> Iterable[Any]:
+    elements = getattr(value, path[0]) or ()
+    if len(path) == 1:
+        return elements
+    return (inner for element in elements for inner in _descend(path[1:], element))
+
+
+def _copied(mirror: Mirror, entity: type[Any], source: Any) -> dict[str, Any]:
+    by_name = {one.name: one for one in fields(entity)}
+    values = {}
+    for name, origin in mirror.copied:
+        if name not in by_name or not (origin is ITSELF or hasattr(source, origin)):
+            continue
+        value = source if origin is ITSELF else getattr(source, origin)
+        shape = shape_of(by_name[name])
+        if shape.entity is not None:
+            value = tuple(build(shape.entity, _as_values(element)) for element in value)
+        elif value is None and shape.kafka_type == "string":
+            # Kafka writes an empty name where the request gave an id alone.
+            value = ""
+        values[name] = value
+    return values
+
+
+def _as_values(element: Any) -> dict[str, Any]:
+    return {one.name: getattr(element, one.name) for one in fields(element)}
+
+
+def build(entity: type[Any], values: dict[str, Any]) -> Any:
+    """An instance with the given values, and for the rest the schema's defaults or what stands for "none"."""
+    makers = _default_makers(entity)
+    return entity(**{name: make() for name, make in makers.items() if name not in values}, **values)
+
+
+@remembered
+def _default_makers(entity: type[Any]) -> dict[str, Callable[[], Any]]:
+    """For each field without a default of its own, how to make one."""
+    return {one.name: _default_maker(one) for one in fields(entity) if one.default is MISSING}
+
+
+def _default_maker(field: Field[Any]) -> Callable[[], Any]:
+    shape = shape_of(field)
+    if shape.array:
+        # An empty array even where null is lawful: Java clients iterate without asking.
+        return tuple
+    if shape.entity is not None:
+        entity = shape.entity
+        return (lambda: None) if shape.nullable and tag_of(field) is None else lambda: build(entity, {})
+    if shape.nullable and shape.kafka_type != "records":
+        return lambda: None
+    if shape.kafka_type in _EMPTY:
+        empty = _EMPTY[shape.kafka_type]
+        return lambda: empty
+    number = UNKNOWN_NUMBERS.get(field.name, 0) if str(shape.kafka_type).startswith("int") else 0
+    return lambda: number

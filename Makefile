@@ -4,9 +4,6 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CACHE := .cache
-KAFKA_VERSION := 4.3.1
-KAFKA_JARS := $(CACHE)/kafka-$(KAFKA_VERSION)
 INSTALLED := $(VENV)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -27,7 +24,7 @@ $(INSTALLED): requirements/dev.txt pyproject.toml tools/need.sh
 .PHONY: kafka
 kafka: install ## Fetch the jars of a real Kafka, the oracle of the tests (needs Java 17+ and Maven)
 	@bash tools/need.sh java maven
-	@$(BIN)/python tools/kafka_jars.py --version $(KAFKA_VERSION) --into $(KAFKA_JARS)
+	@$(BIN)/python tools/kafka_jars.py
 
 .PHONY: demo
 demo: install ## Show the rulebook at work: sample names and config changes, judged

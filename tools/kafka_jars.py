@@ -41,10 +41,10 @@ def require_java() -> str:
     """Return the path of a Java that is new enough."""
     version = java_version()
     if version is None:
-        raise MissingToolError(f"Java {OLDEST_JAVA} or newer is needed: apt-get install openjdk-17-jre-headless")
+        raise MissingToolError(f"Java {OLDEST_JAVA} or newer is needed: apt-get install default-jdk-headless")
     if version < OLDEST_JAVA:
         raise MissingToolError(
-            f"Java {version} is too old, {OLDEST_JAVA} or newer is needed: apt-get install openjdk-17-jre-headless"
+            f"Java {version} is too old, {OLDEST_JAVA} or newer is needed: apt-get install default-jdk-headless"
         )
     java = shutil.which("java")
     assert java is not None

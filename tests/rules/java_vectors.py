@@ -32,7 +32,7 @@ def printed(program: str, section: str) -> tuple[Row, list[Row]]:
     missing = [
         what
         for what, is_there in [
-            ("Java 17+ (apt-get install openjdk-17-jre-headless)", shutil.which("java") is not None),
+            ("Java 17+ (apt-get install default-jdk-headless)", shutil.which("java") is not None),
             ("Kafka's jars (make kafka)", any(JARS.glob("kafka-clients-*.jar"))),
         ]
         if not is_there

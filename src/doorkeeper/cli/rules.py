@@ -15,6 +15,11 @@ from doorkeeper.rules.fields import CSV_HEADER, to_csv_rows
 JSON_VERSION: Final = 1
 _RULE_HEADER: Final = ("rule", "asks", "answer", "answer_old", "switch", "source", "since")
 
+_RULES_INTRO: Final = """\
+`switch` says whether `resource.identifier.limit.enable` turns the rule on. `answer` is the error code for a client that
+asked at the RPC version which knows the new code, `answer_old` for one that asked at an older one."""
+_FIELDS_INTRO: Final = "Which string field of which request holds which kind of identifier."
+
 
 @click.command("rules")
 @click.option("--fields", is_flag=True, help="The field map instead: which request field holds which identifier.")
@@ -74,12 +79,7 @@ def _columns(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 def _markdown(fields: bool, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     title = "Field map" if fields else "The rulebook"
-    intro = (
-        "Which string field of which request holds which kind of identifier."
-        if fields
-        else "`switch` says whether `resource.identifier.limit.enable` turns the rule on. `answer` is the error code for a "
-        "client that asked at the RPC version which knows the new code, `answer_old` for one that asked at an older one."
-    )
+    intro = _FIELDS_INTRO if fields else _RULES_INTRO
     lines = [f"# {title}", "", "<!-- Made by `doorkeeper rules --format markdown`; do not edit. -->", "", intro, ""]
     lines.append("| " + " | ".join(header) + " |")
     lines.append("|" + " --- |" * len(header))

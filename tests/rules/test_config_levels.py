@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from doorkeeper.rules.config_levels import load_levels
@@ -58,3 +60,7 @@ def test_knows_feature_levels_and_intervals() -> None:
     metadata = LEVELS.features["metadata.version"]
     assert metadata["levels"]["4.3-IV0"] == metadata["max"]
     assert LEVELS.features["eligible.leader.replicas.version"]["max"] == 1
+
+
+def test_survives_pickling() -> None:
+    assert pickle.loads(pickle.dumps(LEVELS)) == LEVELS

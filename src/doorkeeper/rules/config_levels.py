@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.rules.config_schema import KAFKA_VERSION, load_facts
@@ -23,7 +22,7 @@ JAVA_ANYTHING: Final = r"([^\n\r\u0085\u2028\u2029]*)"
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """What a broker knows about its keys beyond types and ranges."""
+    """What a broker knows about its keys beyond types and ranges; picklable."""
 
     all_dynamic: frozenset[str]
     """Keys that may change while a broker runs, the replication quotas among them."""
@@ -79,11 +78,9 @@ def load_levels(kafka_version: str = KAFKA_VERSION) -> Levels:
         acceptor_reconfigurable=sets["acceptor_reconfigurable"],
         jmx_reporter=sets["jmx_reporter"],
         client_metrics_match=sets["client_metrics_match"],
-        reconfigurable_groups=MappingProxyType(
-            {name: frozenset(members) for name, members in facts["reconfigurable_groups"].items()}
-        ),
+        reconfigurable_groups={name: frozenset(members) for name, members in facts["reconfigurable_groups"].items()},
         listener_pattern=re.compile(facts["listener_pattern"].replace("(.*)", JAVA_ANYTHING)),
-        broker_synonyms=MappingProxyType({name: tuple(family) for name, family in facts["broker_synonyms"].items()}),
+        broker_synonyms={name: tuple(family) for name, family in facts["broker_synonyms"].items()},
         client_metrics_interval_ms=(interval["min"], interval["max"]),
-        features=MappingProxyType(facts["features"]),
+        features=facts["features"],
     )

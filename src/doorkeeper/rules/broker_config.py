@@ -1,0 +1,188 @@
+"""The judgement of a BROKER change as a broker makes it: the resulting configs are judged, not the change.
+
+Sources: `ConfigAdminManager.scala` (prepareIncrementalConfigs, validateBrokerConfigChange), `DynamicBrokerConfig.scala`
+(validate, fromPersistentProps), `DynamicBrokerConfig.java` (validateConfigs).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.rules import listener_parts
+from doorkeeper.rules.broker_checks import CHANGE_CHECKS, DYNAMIC_KEYS, READ_ONLY_KEYS
+from doorkeeper.rules.codes import ErrorCode
+from doorkeeper.rules.config_levels import load_levels
+from doorkeeper.rules.config_request import Operation, Refusal
+from doorkeeper.rules.config_schema import ConfigProblem, Scope, parse_value
+from doorkeeper.rules.config_text import show
+from doorkeeper.rules.javatext import split_java
+from doorkeeper.rules.reconfiguration import PARTS, wrapped
+from doorkeeper.rules.static_config import SCHEMA, StaticConfig, View
+from doorkeeper.rules.verdict import RuleId
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from doorkeeper.rules.config_request import ConfigEntry
+
+_LEVELS: Final = load_levels()
+_LISTENER_KEY: Final = _LEVELS.listener_pattern
+_LISTENER_PREFIX: Final = "listener.name."
+_PER_BROKER: Final = frozenset(name for name, key in SCHEMA.items() if key.scope is Scope.PER_BROKER)
+_PROVIDERS: Final = "config.providers"
+QUOTA: Final = "quota"
+"""The group of keys that are no part of a broker's static definition (QuotaConfig.brokerQuotaConfigs)."""
+
+
+def base_name(name: str) -> str:
+    """The key without its listener's prefix."""
+    if not name.startswith(_LISTENER_PREFIX):
+        return name
+    match = _LISTENER_KEY.fullmatch(name)
+    return match[1] if match else name
+
+
+def is_list_key(name: str) -> bool | None:
+    """Whether a broker key is a list; None if Kafka's static definition has no such key."""
+    key = SCHEMA.get(name)
+    if key is None or QUOTA in key.reconfigurable_by:
+        return None
+    return key.is_list
+
+
+def apply_entries(entries: Iterable[ConfigEntry], props: dict[str, str]) -> Refusal | None:
+    """Carry out the operations on `props` in their order (`prepareIncrementalConfigs`)."""
+    for entry in entries:
+        if entry.operation == Operation.DELETE:
+            props.pop(entry.name, None)
+            continue
+        assert entry.value is not None
+        if entry.operation == Operation.SET:
+            props[entry.name] = entry.value
+            continue
+        refusal = _list_refusal(entry)
+        if refusal is not None:
+            return refusal
+        merge = appended if entry.operation == Operation.APPEND else subtracted
+        props[entry.name] = merge(props.get(entry.name, SCHEMA[entry.name].default), entry.value)
+    return None
+
+
+def _list_refusal(entry: ConfigEntry) -> Refusal | None:
+    is_list = is_list_key(entry.name)
+    if is_list:
+        return None
+    if is_list is None:
+        return Refusal(RuleId.CONFIG_KEY_UNKNOWN, ErrorCode.INVALID_CONFIG, f"Unknown config name: {entry.name}")
+    verb = Operation(entry.operation).name.lower()
+    message = f"Config value {verb} is not allowed for config key: {entry.name}"
+    return Refusal(RuleId.CONFIG_KEY_NOT_A_LIST, ErrorCode.INVALID_CONFIG, message)
+
+
+def appended(old: str | None, value: str) -> str:
+    """The old entries and those new ones that are not among them; nothing is trimmed."""
+    entries = split_java(old) if old else []
+    return ",".join((*entries, *(entry for entry in split_java(value) if entry not in entries)))
+
+
+def subtracted(old: str | None, value: str) -> str:
+    """The old entries without one of each of the named ones."""
+    entries = split_java(old or "")
+    for entry in split_java(value):
+        if entry in entries:
+            entries.remove(entry)
+    return ",".join(entries)
+
+
+def stored_in_force(stored: Mapping[str, str], *, per_broker: bool) -> dict[str, str]:
+    """What a broker takes of the stored configs: bad values and keys in the wrong place are passed over.
+
+    `DynamicBrokerConfig.fromPersistentProps`.
+    """
+    return {name: text for name, text in stored.items() if _may_be_stored(name, text, per_broker=per_broker)}
+
+
+def _may_be_stored(name: str, text: str, *, per_broker: bool) -> bool:
+    if name in READ_ONLY_KEYS or name in _LEVELS.dynamic_security or name.startswith(_PROVIDERS):
+        return False
+    if not per_broker and _is_per_broker(name):
+        return False
+    base = base_name(name)
+    return base not in DYNAMIC_KEYS or not isinstance(parse_value(SCHEMA[base], text), ConfigProblem)
+
+
+def _is_per_broker(name: str) -> bool:
+    if name in _PER_BROKER:
+        return True
+    base = base_name(name)
+    return base is not name and base not in _LEVELS.cluster_level_listener
+
+
+def refusal_of_values(
+    props: Mapping[str, str], *, per_broker: bool, class_exists: Callable[[str], bool]
+) -> Refusal | None:
+    """The conditions on the resulting keys and values that need no context (`validateConfigs`)."""
+    if read_only := READ_ONLY_KEYS & props.keys():
+        return _bad_keys(RuleId.CONFIG_KEY_READ_ONLY, "Cannot update these configs dynamically", read_only)
+    if bare := _LEVELS.dynamic_security & props.keys():
+        text = "These security configs can be dynamically updated only per-listener using the listener prefix"
+        return _bad_keys(RuleId.CONFIG_KEY_NEEDS_LISTENER, text, bare)
+    for name, text in props.items():
+        key = SCHEMA.get(base_name(name))
+        if key is None or key.scope is Scope.READ_ONLY:
+            continue
+        parsed = parse_value(key, text, class_exists)
+        if isinstance(parsed, ConfigProblem):
+            return Refusal(RuleId.CONFIG_VALUE_INVALID, ErrorCode.INVALID_REQUEST, parsed.message)
+    if not per_broker and (misplaced := [name for name in props if _is_per_broker(name)]):
+        text = "Cannot update these configs at default cluster level, broker id must be specified"
+        return _bad_keys(RuleId.CONFIG_KEY_PER_BROKER, text, misplaced)
+    return None
+
+
+def _bad_keys(rule: RuleId, text: str, names: Iterable[str]) -> Refusal:
+    return Refusal(rule, ErrorCode.INVALID_REQUEST, f"{text}: {show(sorted(names))}")
+
+
+def without_providers(props: Mapping[str, str]) -> dict[str, str]:
+    """The configs without the config providers, which Kafka uses to resolve the others and then drops."""
+    return {name: text for name, text in props.items() if not name.startswith(_PROVIDERS)}
+
+
+def refusal_of_whole(view: View) -> Refusal | None:
+    """The first condition on the whole configuration that does not hold."""
+    for check in CHANGE_CHECKS:
+        message = check.refusal(view)
+        if message is not None:
+            return Refusal(check.rule, ErrorCode.INVALID_REQUEST, message)
+    return None
+
+
+def in_force(static: StaticConfig, default: Mapping[str, str], own: Mapping[str, str]) -> View:
+    """The configuration that a broker runs with: what is stored, as far as it could be applied.
+
+    A broker keeps the last configuration that was lawful as a whole. Which one that was is history; it is taken to be
+    the most complete lawful one.
+    """
+    views = (View(static, *layers) for layers in ((default, own), (default,), (own,)))
+    return next((view for view in views if not view.overrides or refusal_of_whole(view) is None), View(static))
+
+
+def refusal_of_change(new: View, current: View, class_exists: Callable[[str], bool]) -> Refusal | None:
+    """The judgement of a new configuration by a broker that runs with the current one."""
+    refusal = refusal_of_whole(new)
+    if refusal is not None:
+        return refusal
+    changed = new.changed_from(current)
+    if not changed:
+        return None
+    refusal = listener_parts.first_refusal(new, current, changed, class_exists)
+    if refusal is not None:
+        return refusal
+    for part in PARTS:
+        if part.triggers.isdisjoint(changed):
+            continue
+        message = part.refusal(new, current)
+        if message is not None:
+            return Refusal(part.rule, ErrorCode.INVALID_REQUEST, wrapped(message))
+    return None

@@ -1,0 +1,235 @@
+"""The judgement of config changes (KAFKA-19931): one function for both paths, one verdict per resource.
+
+The order per resource is that of Kafka 4.3.1's broker path: what `ConfigAdminManager.preprocess` refuses first, then
+what the controller refuses of the rest (`ConfigurationControlManager`). A verdict belongs to its resource; resources of
+one request don't see one another.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.rules.broker_config import (
+    apply_entries,
+    in_force,
+    refusal_of_change,
+    refusal_of_values,
+    stored_in_force,
+    without_providers,
+)
+from doorkeeper.rules.class_names import class_test
+from doorkeeper.rules.client_metrics_config import refusal_of_client_metrics
+from doorkeeper.rules.codes import ErrorCode
+from doorkeeper.rules.config_context import BrokerContext, BrokerDoor, Context, ControllerDoor, Features
+from doorkeeper.rules.config_request import (
+    ConfigEntry,
+    Operation,
+    Refusal,
+    ResourceChange,
+    ResourceType,
+    ResourceVerdict,
+)
+from doorkeeper.rules.controller_config import refusal_of_storing, refusal_of_unseen_log_dirs, stored_after
+from doorkeeper.rules.group_config import refusal_of_group
+from doorkeeper.rules.javatext import parse_int
+from doorkeeper.rules.logger_config import refusal_of_loggers
+from doorkeeper.rules.reported_config import is_reported, reported_static_keys, select_reported
+from doorkeeper.rules.static_config import View
+from doorkeeper.rules.topic_config import refusal_of_topic
+from doorkeeper.rules.verdict import RuleId
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from doorkeeper.rules.static_config import StaticConfig
+
+__all__ = [
+    "BrokerContext",
+    "BrokerDoor",
+    "ConfigEntry",
+    "Context",
+    "ControllerDoor",
+    "Features",
+    "Operation",
+    "ResourceChange",
+    "ResourceType",
+    "ResourceVerdict",
+    "is_reported",
+    "judge_changes",
+    "reported_static_keys",
+    "select_reported",
+]
+
+_OPERATIONS: Final = frozenset(Operation)
+_STORED_TYPES: Final = frozenset((ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLIENT_METRICS))
+
+
+def judge_changes(changes: Sequence[ResourceChange], context: Context) -> list[ResourceVerdict]:
+    """Judge every resource of a request; the verdicts come in the order of the request."""
+    times = Counter((change.type, change.name) for change in changes)
+    return [_judge(change, context, repeated=times[change.type, change.name] > 1) for change in changes]
+
+
+def _judge(change: ResourceChange, context: Context, *, repeated: bool) -> ResourceVerdict:
+    refusal = _refusal_of_shape(change, repeated=repeated)
+    if refusal is not None:
+        return _refused(change, refusal)
+    if change.type == ResourceType.BROKER:
+        return _judge_broker(change, context)
+    if change.type == ResourceType.BROKER_LOGGER and not change.legacy:
+        refusal = refusal_of_loggers(change.name, change.entries, context.door.id, context.loggers)
+        return _refused(change, refusal) if refusal else _accepted(change, {})
+    if change.type in _STORED_TYPES:
+        return _judge_stored(change, context)
+    text = f"Unknown resource type {change.type}"
+    return _refused(change, _request(RuleId.CONFIG_RESOURCE_TYPE_UNKNOWN, text))
+
+
+def _request(rule: RuleId, message: str) -> Refusal:
+    return Refusal(rule, ErrorCode.INVALID_REQUEST, message)
+
+
+def _refused(change: ResourceChange, refusal: Refusal, refused_by: Sequence[int] = ()) -> ResourceVerdict:
+    return ResourceVerdict(
+        change.type, change.name, refusal.code, refusal.message, refusal.rule, refused_by=tuple(refused_by)
+    )
+
+
+def _accepted(change: ResourceChange, proposed: Mapping[str, str]) -> ResourceVerdict:
+    return ResourceVerdict(change.type, change.name, ErrorCode.NONE, proposed=proposed)
+
+
+def _refusal_of_shape(change: ResourceChange, *, repeated: bool) -> Refusal | None:
+    """What is wrong whatever the resource is: the same one twice, a key twice, a null that is no deletion."""
+    if repeated:
+        return _request(RuleId.CONFIG_RESOURCE_REPEATED, "Each resource must appear at most once.")
+    if len({entry.name for entry in change.entries}) != len(change.entries):
+        return _request(RuleId.CONFIG_KEY_REPEATED, "Error due to duplicate config keys")
+    nulls = [
+        entry.name
+        for entry in change.entries
+        if entry.value is None and (change.legacy or entry.operation != Operation.DELETE)
+    ]
+    if nulls:
+        return _request(RuleId.CONFIG_VALUE_NULL, f"Null value not supported for : {', '.join(nulls)}")
+    return None
+
+
+def _refusal_of_operations(change: ResourceChange) -> Refusal | None:
+    """An operation that Kafka does not know; on TOPIC, GROUP and CLIENT_METRICS Kafka crashes on it."""
+    for entry in change.entries:
+        if not change.legacy and entry.operation not in _OPERATIONS:
+            return _request(RuleId.CONFIG_OPERATION_UNKNOWN, f"Unknown operations type {entry.operation}")
+    return None
+
+
+def _judge_stored(change: ResourceChange, context: Context) -> ResourceVerdict:
+    """A TOPIC, GROUP or CLIENT_METRICS change, which only the controller looks at."""
+    resource_type = ResourceType(change.type)
+    stored = context.stored(resource_type, change.name)
+    refusal = _refusal_of_operations(change)
+    proposed: Mapping[str, str] = {}
+    if refusal is None:
+        proposed, refusal = stored_after(change, stored)
+    if refusal is None:
+        refusal = refusal_of_storing(change, stored, proposed, context.features)
+    if refusal is None:
+        refusal = _refusal_by_type(resource_type, change.name, stored, proposed, context)
+    return _refused(change, refusal) if refusal else _accepted(change, proposed)
+
+
+def _refusal_by_type(
+    resource_type: ResourceType, name: str, stored: Mapping[str, str], proposed: Mapping[str, str], context: Context
+) -> Refusal | None:
+    if resource_type is ResourceType.GROUP:
+        return refusal_of_group(name, proposed, context.controller)
+    if resource_type is ResourceType.CLIENT_METRICS:
+        return refusal_of_client_metrics(name, proposed)
+    refusal = refusal_of_topic(name, stored, proposed, context.topic_defaults)
+    if refusal is not None or context.topics is None or name in context.topics:
+        return refusal
+    text = f"The topic '{name}' does not exist."
+    return Refusal(RuleId.CONFIG_TOPIC_MISSING, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+
+
+def _judge_broker(change: ResourceChange, context: Context) -> ResourceVerdict:
+    refusal = _refusal_of_broker_name(change.name, context) or _refusal_of_operations(change)
+    if refusal is not None:
+        return _refused(change, refusal)
+    per_broker = bool(change.name)
+    stored = context.stored(ResourceType.BROKER, change.name)
+    class_exists = class_test(context.plugins)
+    if change.legacy:
+        props = {entry.name: entry.value for entry in change.entries if entry.value is not None}
+    else:
+        props = stored_in_force(stored, per_broker=per_broker)
+        refusal = apply_entries(change.entries, props)
+    resolved = without_providers(props)
+    refusal = refusal or refusal_of_values(resolved, per_broker=per_broker, class_exists=class_exists)
+    if refusal is not None:
+        return _refused(change, refusal, _brokers_concerned(change.name, context))
+    refusals = _refusals_of_brokers(change.name, resolved, context)
+    if refusals:
+        return _refused(change, _summed_up(change.name, refusals, context), sorted(refusals))
+    proposed, refusal = stored_after(change, stored)
+    refusal = refusal or refusal_of_storing(change, stored, proposed, context.features)
+    if refusal is None and per_broker and not _static_of(change.name, context).known:
+        refusal = refusal_of_unseen_log_dirs(stored, proposed)
+    return _refused(change, refusal) if refusal else _accepted(change, proposed)
+
+
+def _refusal_of_broker_name(name: str, context: Context) -> Refusal | None:
+    if not name:
+        return None
+    broker_id = parse_int(name)
+    if broker_id is None:
+        return _request(RuleId.CONFIG_RESOURCE_NAME, f"Node id must be an integer, but it is: {name}")
+    if isinstance(context.door, BrokerDoor):
+        if broker_id == context.door.id:
+            return None
+        text = f"Unexpected broker id, expected {context.door.id}, but received {name}"
+        return _request(RuleId.CONFIG_OTHER_NODE, text)
+    if broker_id in context.brokers:
+        return None
+    return _request(RuleId.CONFIG_BROKER_NOT_REGISTERED, f"No node with id {broker_id} found.")
+
+
+def _brokers_concerned(name: str, context: Context) -> tuple[int, ...]:
+    """The one broker that is named, or all of them."""
+    broker_id = parse_int(name)
+    return tuple(sorted(context.brokers)) if broker_id is None else (broker_id,)
+
+
+_UNKNOWN_BROKER: Final = BrokerContext()
+
+
+def _static_of(name: str, context: Context) -> StaticConfig:
+    broker_id = parse_int(name)
+    assert broker_id is not None
+    return context.brokers.get(broker_id, _UNKNOWN_BROKER).config
+
+
+def _refusals_of_brokers(name: str, props: Mapping[str, str], context: Context) -> dict[int, Refusal]:
+    """The brokers that would refuse the resulting configs, each by its own static and dynamic ones."""
+    class_exists = class_test(context.plugins)
+    default = stored_in_force(context.stored(ResourceType.BROKER, ""), per_broker=False)
+    refusals = {}
+    for broker_id in _brokers_concerned(name, context):
+        static = _static_of(str(broker_id), context)
+        own = stored_in_force(context.stored(ResourceType.BROKER, str(broker_id)), per_broker=True)
+        new = View(static, default, props) if name else View(static, props, own)
+        refusal = refusal_of_change(new, in_force(static, default, own), class_exists)
+        if refusal is not None:
+            refusals[broker_id] = refusal
+    return refusals
+
+
+def _summed_up(name: str, refusals: Mapping[int, Refusal], context: Context) -> Refusal:
+    """One refusal for all: Kafka's own words, and who says so where there is more than one broker to say it."""
+    refusal = refusals[min(refusals)]
+    if name or len(context.brokers) <= 1:
+        return refusal
+    who = ", ".join(str(broker_id) for broker_id in sorted(refusals))
+    noun = "broker" if len(refusals) == 1 else "brokers"
+    return Refusal(refusal.rule, refusal.code, f"{refusal.message} (refused by {noun} {who})")

@@ -3,9 +3,9 @@
 From org.apache.kafka.common.record.internal.DefaultRecordBatch and DefaultRecord. Pure: bytes in, values out. Any
 bytes give records or a RecordError, never another exception. Timestamps stay integers of milliseconds.
 
-    batch:  baseOffset int64, batchLength int32, partitionLeaderEpoch int32, magic int8, crc uint32 (CRC-32C of all that
-            follows), attributes int16, lastOffsetDelta int32, baseTimestamp int64, maxTimestamp int64, producerId int64,
-            producerEpoch int16, baseSequence int32, count int32, then the records, compressed as one
+    batch:  baseOffset int64, batchLength int32, partitionLeaderEpoch int32, magic int8, crc uint32 (CRC-32C of all
+            that follows), attributes int16, lastOffsetDelta int32, baseTimestamp int64, maxTimestamp int64,
+            producerId int64, producerEpoch int16, baseSequence int32, count int32, the records, compressed as one
     record: length varint, attributes int8, timestampDelta varlong, offsetDelta varint, key, value, headers
 """
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from doorkeeper.errors import ReplayError
@@ -138,7 +138,7 @@ _FIELDS_BY_VERSION: Final = (
 
 
 def _without_lost_fields(record: RegisterBrokerRecord, version: int, on_loss: OnLoss) -> RegisterBrokerRecord:
-    lost = {
+    lost: dict[str, Any] = {
         name: default
         for since, name, default in _FIELDS_BY_VERSION
         if version < since and getattr(record, name) != default

@@ -1,8 +1,10 @@
 """The raft layer's own records: control records of the metadata log and its snapshots.
 
-Schemas: `common/message/` in Kafka 4.3.1's kafka-clients jar; numbers: org.apache.kafka.common.record.ControlRecordType.
+Schemas: `common/message/` in Kafka 4.3.1's kafka-clients jar; numbers: its ControlRecordType.
 A control record's key is (version int16, type int16); its value is a flexible message without Kafka's metadata frame.
 """
+
+# ruff: noqa: RUF009 (the calls make dataclass fields)
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from doorkeeper.wire.metadata.schema import (
     uuid,
     write_struct,
 )
-
+from doorkeeper.wire.metadata.serde import UnknownRecord
 
 _KEY: Final = struct.Struct(">hh")
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field
-from functools import cache
 from struct import Struct as Layout
 from struct import error as LayoutError  # noqa: N812
 from typing import Any, ClassVar, Final, NamedTuple, TypeVar, cast
@@ -285,8 +284,17 @@ def _plan(struct: type[Struct], version: int) -> tuple[list[_Slot], dict[int, _S
     return plain, dict(sorted(tagged.items())), absent
 
 
-@cache
+_COMPILED: Final[dict[tuple[type[Struct], int], tuple[Read, Write]]] = {}
+
+
 def _struct(struct: type[Struct], version: int) -> tuple[Read, Write]:
+    codec = _COMPILED.get((struct, version))
+    if codec is None:
+        codec = _COMPILED[struct, version] = _compile(struct, version)
+    return codec
+
+
+def _compile(struct: type[Struct], version: int) -> tuple[Read, Write]:
     plain, tagged, absent = _plan(struct, version)
 
     def read(buffer: bytes, position: int) -> tuple[Struct, int]:

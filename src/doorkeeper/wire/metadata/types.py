@@ -5,6 +5,8 @@ Names, numbers, types, versions, tags and defaults are those of the JSON schemas
 Secrets are left out of `repr`.
 """
 
+# ruff: noqa: RUF009 (the calls make dataclass fields)
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from doorkeeper.rules.catalogue import CATALOGUE
+from doorkeeper.rules.codes import ErrorCode
 from doorkeeper.rules.fields import CSV_HEADER, to_csv_rows
 
 JSON_VERSION: Final = 1
@@ -17,7 +18,9 @@ _RULE_HEADER: Final = ("rule", "asks", "answer", "answer_old", "switch", "source
 
 _RULES_INTRO: Final = """\
 `switch` says whether `resource.identifier.limit.enable` turns the rule on. `answer` is the error code for a client that
-asked at the RPC version which knows the new code, `answer_old` for one that asked at an older one."""
+asked at the RPC version which knows the new code, `answer_old` for one that asked at an older one; where there are two,
+INVALID_REQUEST is a broker's and INVALID_CONFIG a topic's or group's. `source` is the proposal, or the class of Apache
+Kafka 4.3.1 that enforces it; `since` is Kafka's first release line that does so on the broker's path."""
 _FIELDS_INTRO: Final = "Which string field of which request holds which kind of identifier."
 
 
@@ -46,8 +49,8 @@ def _rules() -> list[tuple[str, ...]]:
         (
             info.rule.value,
             info.text,
-            _code(info.code.value, info.code.name),
-            _code(info.code_old.value, info.code_old.name),
+            _answers(info.codes),
+            _answers(info.codes_old),
             "yes" if info.governed else "no",
             info.source,
             info.since,
@@ -56,8 +59,8 @@ def _rules() -> list[tuple[str, ...]]:
     ]
 
 
-def _code(number: int, name: str) -> str:
-    return f"{name} ({number})"
+def _answers(codes: tuple[ErrorCode, ...]) -> str:
+    return " or ".join(f"{code.name} ({code.value})" for code in codes)
 
 
 def _csv(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

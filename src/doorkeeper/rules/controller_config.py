@@ -92,9 +92,7 @@ def refusal_of_storing(
     return None
 
 
-def _refusal_of_features(
-    name: str, touched: set[str], after: Mapping[str, str], features: Features
-) -> Refusal | None:
+def _refusal_of_features(name: str, touched: set[str], after: Mapping[str, str], features: Features) -> Refusal | None:
     """What the finalized features forbid: a broker's own min ISR under ELR, cordoning before 4.3-IV0."""
     if MIN_ISR in touched and features.elr_enabled:
         if name:
@@ -114,5 +112,7 @@ def refusal_of_unseen_log_dirs(stored: Mapping[str, str], after: Mapping[str, st
     proposed = split_list(after.get(CORDONED, ""))
     if set(proposed) <= set(split_list(stored.get(CORDONED, ""))):
         return None
-    text = f"When updating {CORDONED} via controllers,  the new value must be a subset of the current configuration value."
+    text = (
+        f"When updating {CORDONED} via controllers,  the new value must be a subset of the current configuration value."
+    )
     return _invalid(RuleId.CONFIG_CORDONED_LOG_DIRS, text)

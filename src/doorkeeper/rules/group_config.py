@@ -112,5 +112,3 @@ def _session_within_heartbeat(kind: str, proposed: Mapping[str, str], controller
     except UnknownStaticError:
         return None
     return None if lawful else f"{session} must be greater than {heartbeat}"
-
-

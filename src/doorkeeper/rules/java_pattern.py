@@ -1,4 +1,6 @@
 import re
+
+
 def is_java_pattern(text: str) -> bool:
     try:
         re.compile(text)

@@ -223,7 +223,9 @@ def inter_broker(view: View) -> tuple[str, str]:
     listener = normalised(name)
     found = security_protocols(view).get(listener)
     if found is None:
-        raise UnlawfulError(f"Listener with name {listener} defined in {INTER_BROKER_NAME} not found in {PROTOCOL_MAP}.")
+        raise UnlawfulError(
+            f"Listener with name {listener} defined in {INTER_BROKER_NAME} not found in {PROTOCOL_MAP}."
+        )
     return listener, found
 
 

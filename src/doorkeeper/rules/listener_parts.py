@@ -79,7 +79,8 @@ def _connection_limits(new: View, current: View, listener: str) -> str | None:
     """A listener whose limits change needs both of them above zero."""
     try:
         old, proposed = (
-            [view.admit(READS, LISTENER_READS).listener_value(listener, key) for key in LIMITS] for view in (current, new)
+            [view.admit(READS, LISTENER_READS).listener_value(listener, key) for key in LIMITS]
+            for view in (current, new)
         )
     except UnknownStaticError:
         return None

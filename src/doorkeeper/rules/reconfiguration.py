@@ -188,7 +188,9 @@ def _cleaner(new: View, current: View) -> str | None:
 PARTS: Final = (
     Part(RuleId.CONFIG_THREAD_POOL, GROUPS["thread_pool"], GROUPS["thread_pool"], _thread_pools),
     Part(RuleId.CONFIG_LOCAL_RETENTION, GROUPS["log"], RETENTION_KEYS | {LOCAL_MS}, _local_retention_ms),
-    Part(RuleId.CONFIG_LOCAL_RETENTION, GROUPS["log"], frozenset((LOCAL_BYTES, RETENTION_BYTES)), _local_retention_bytes),
+    Part(
+        RuleId.CONFIG_LOCAL_RETENTION, GROUPS["log"], frozenset((LOCAL_BYTES, RETENTION_BYTES)), _local_retention_bytes
+    ),
     Part(RuleId.CONFIG_LISTENERS, GROUPS["listener"], ADVERTISED_KEYS, _listeners),
     Part(RuleId.CONFIG_THREAD_POOL, GROUPS["remote_log"], frozenset((*REMOTE_POOLS, OLD_POOL)), _remote_log),
     Part(RuleId.CONFIG_CLEANER_THREADS, GROUPS["cleaner"], frozenset((CLEANER_ENABLE, CLEANER_THREADS)), _cleaner),
@@ -200,5 +202,3 @@ def wrapped(message: str) -> str:
     """As `processReconfiguration` passes on what a part said: an exception inside another's message."""
     inner = f"org.apache.kafka.common.config.ConfigException: {message}"
     return f"Invalid value {inner} for configuration Invalid dynamic configuration"
-
-

@@ -123,9 +123,8 @@ def _resource(verdict: ResourceVerdict) -> str:
 def _to_text(verdict: ResourceVerdict) -> str:
     if verdict.code is ErrorCode.NONE:
         return f"accepted: {_resource(verdict)}"
-    who = f" (refused by broker {', '.join(map(str, verdict.refused_by))})" if verdict.refused_by else ""
     message = escape_for_display(verdict.message or "", limit=1000)
-    return f"refused: {_resource(verdict)}: {verdict.code.name} ({verdict.code.value}): {message}{who}"
+    return f"refused: {_resource(verdict)}: {verdict.code.name} ({verdict.code.value}): {message}"
 
 
 def _to_json(verdict: ResourceVerdict) -> dict[str, Any]:

@@ -161,11 +161,24 @@ def refusal_of_whole(view: View) -> Refusal | None:
 def in_force(static: StaticConfig, default: Mapping[str, str], own: Mapping[str, str]) -> View:
     """The configuration that a broker runs with: what is stored, as far as it could be applied.
 
-    A broker keeps the last configuration that was lawful as a whole. Which one that was is history; it is taken to be
-    the most complete lawful one.
+    A broker keeps the last configuration that it found lawful. Which one that was is history; it is taken to be the
+    most complete one that is lawful by itself.
     """
-    views = (View(static, *layers) for layers in ((default, own), (default,), (own,)))
-    return next((view for view in views if not view.overrides or refusal_of_whole(view) is None), View(static))
+    bare = View(static)
+    for layers in ((default, own), (default,), (own,)):
+        view = View(static, *layers)
+        if _could_be_applied(view, bare):
+            return view
+    return bare
+
+
+def _could_be_applied(view: View, bare: View) -> bool:
+    if not view.overrides:
+        return True
+    if refusal_of_whole(view) is not None:
+        return False
+    changed = view.changed_from(bare)
+    return all(part.refusal(view, bare) is None for part in PARTS if part.stateless and part.triggers & changed)
 
 
 def refusal_of_change(new: View, current: View, class_exists: Callable[[str], bool]) -> Refusal | None:

@@ -20,6 +20,7 @@ from doorkeeper.rules.listener_config import (
     PROTOCOL_MAP,
     advertised_broker_endpoints,
     advertised_controller_endpoints,
+    bad_listener_value,
     controller_endpoints,
     endpoints,
     inter_broker,
@@ -141,6 +142,9 @@ def _inter_broker_sasl(view: View) -> str | None:
     listener, protocol = inter_broker(view)
     if not protocol.startswith("SASL_"):
         return None
+    message = bad_listener_value(view, listener)
+    if message is not None:
+        return message
     enabled = view.listener_value(listener, MECHANISMS)
     if isinstance(enabled, list) and view.optional_text(INTER_BROKER_MECHANISM) in enabled:
         return None

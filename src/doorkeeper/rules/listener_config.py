@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.rules.config_schema import ConfigProblem, parse_value
 from doorkeeper.rules.config_text import show
 from doorkeeper.rules.javatext import parse_int, trim
-from doorkeeper.rules.static_config import UnlawfulError
+from doorkeeper.rules.static_config import SCHEMA, UnlawfulError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from doorkeeper.rules.config_schema import ClassExists
     from doorkeeper.rules.static_config import View
 
 LISTENERS: Final = "listeners"
@@ -232,3 +234,20 @@ def inter_broker(view: View) -> tuple[str, str]:
 def names_of(endpoints: Sequence[Endpoint]) -> frozenset[str]:
     """The names of some listeners."""
     return frozenset(endpoint.listener for endpoint in endpoints)
+
+
+def bad_listener_value(view: View, listener: str, class_exists: ClassExists | None = None) -> str | None:
+    """Kafka's message on the first dynamic value with this listener's prefix that does not parse as its key.
+
+    Behind the listener's prefix there may be a SASL mechanism's (`AbstractConfig.valuesWithPrefixOverride`).
+    """
+    prefix = f"listener.name.{listener.lower()}."
+    for name, text in view.overrides.items():
+        if not name.startswith(prefix):
+            continue
+        bare = name.removeprefix(prefix)
+        key = SCHEMA.get(bare) or SCHEMA.get(bare.partition(".")[2])
+        parsed = parse_value(key, text, class_exists) if key else None
+        if isinstance(parsed, ConfigProblem):
+            return parsed.message
+    return None

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.rules.config_request import Refusal
 from doorkeeper.rules.codes import ErrorCode
 from doorkeeper.rules.config_levels import load_levels
-from doorkeeper.rules.config_schema import ConfigProblem, parse_value
+from doorkeeper.rules.config_schema import parse_value
 from doorkeeper.rules.java_pattern import is_java_pattern
-from doorkeeper.rules.listener_config import LISTENER_KEYS, broker_endpoints
+from doorkeeper.rules.listener_config import LISTENER_KEYS, bad_listener_value, broker_endpoints
 from doorkeeper.rules.reconfiguration import pool_refusal, wrapped
 from doorkeeper.rules.static_config import SCHEMA, UnknownStaticError, UnlawfulError, View
 from doorkeeper.rules.verdict import RuleId
@@ -28,7 +28,6 @@ LISTENER_READS: Final = frozenset((NETWORK_THREADS, *LIMITS))
 READS: Final = LISTENER_KEYS | LISTENER_READS
 REPORTERS: Final = "metric.reporters"
 JMX_KEYS: Final = load_levels().jmx_reporter
-ClassExists = "Callable[[str], bool]"
 
 
 def first_refusal(
@@ -45,7 +44,7 @@ def _objections(
     new: View, current: View, changed: frozenset[str], class_exists: Callable[[str], bool]
 ) -> Iterator[tuple[RuleId, str | None]]:
     for listener in _running_listeners(current):
-        yield RuleId.CONFIG_VALUE_INVALID, _bad_listener_value(new, listener, class_exists)
+        yield RuleId.CONFIG_VALUE_INVALID, bad_listener_value(new, listener, class_exists)
         yield RuleId.CONFIG_CONNECTION_LIMITS, _connection_limits(new, current, listener)
         yield RuleId.CONFIG_THREAD_POOL, _network_threads(new, current, listener)
     if not changed.isdisjoint(JMX_KEYS):
@@ -59,20 +58,6 @@ def _running_listeners(current: View) -> list[str]:
         return [endpoint.listener for endpoint in broker_endpoints(current.admit(READS, LISTENER_READS))]
     except (UnknownStaticError, UnlawfulError):
         return []
-
-
-def _bad_listener_value(new: View, listener: str, class_exists: Callable[[str], bool]) -> str | None:
-    """A value with the listener's prefix (and, it may be, a SASL mechanism's) that does not parse as its key."""
-    prefix = f"listener.name.{listener.lower()}."
-    for name, text in new.overrides.items():
-        if not name.startswith(prefix):
-            continue
-        bare = name.removeprefix(prefix)
-        key = SCHEMA.get(bare) or SCHEMA.get(bare.partition(".")[2])
-        parsed = parse_value(key, text, class_exists) if key else None
-        if isinstance(parsed, ConfigProblem):
-            return parsed.message
-    return None
 
 
 def _connection_limits(new: View, current: View, listener: str) -> str | None:

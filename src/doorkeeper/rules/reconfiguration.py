@@ -36,10 +36,10 @@ RETENTION_BYTES: Final = "log.retention.bytes"
 FOLLOWER_POOL: Final = "remote.log.manager.follower.thread.pool.size"
 OLD_POOL: Final = "remote.log.manager.thread.pool.size"
 REMOTE_POOLS: Final = (
+    "remote.log.reader.threads",
     "remote.log.manager.copier.thread.pool.size",
     "remote.log.manager.expiration.thread.pool.size",
     FOLLOWER_POOL,
-    "remote.log.reader.threads",
 )
 CLEANER_ENABLE: Final = "log.cleaner.enable"
 UNLIMITED: Final = -1  # retention: for ever
@@ -55,6 +55,8 @@ class Part:
     triggers: frozenset[str]
     reads: frozenset[str]
     judge: Callable[[View, View], str | None]
+    stateless: bool = False
+    """Whether it looks at the new configuration only."""
 
     def refusal(self, new: View, current: View) -> str | None:
         """Kafka's message, or nothing."""
@@ -187,9 +189,13 @@ def _cleaner(new: View, current: View) -> str | None:
 
 PARTS: Final = (
     Part(RuleId.CONFIG_THREAD_POOL, GROUPS["thread_pool"], GROUPS["thread_pool"], _thread_pools),
-    Part(RuleId.CONFIG_LOCAL_RETENTION, GROUPS["log"], RETENTION_KEYS | {LOCAL_MS}, _local_retention_ms),
+    Part(RuleId.CONFIG_LOCAL_RETENTION, GROUPS["log"], RETENTION_KEYS | {LOCAL_MS}, _local_retention_ms, stateless=True),
     Part(
-        RuleId.CONFIG_LOCAL_RETENTION, GROUPS["log"], frozenset((LOCAL_BYTES, RETENTION_BYTES)), _local_retention_bytes
+        RuleId.CONFIG_LOCAL_RETENTION,
+        GROUPS["log"],
+        frozenset((LOCAL_BYTES, RETENTION_BYTES)),
+        _local_retention_bytes,
+        stateless=True,
     ),
     Part(RuleId.CONFIG_LISTENERS, GROUPS["listener"], ADVERTISED_KEYS, _listeners),
     Part(RuleId.CONFIG_THREAD_POOL, GROUPS["remote_log"], frozenset((*REMOTE_POOLS, OLD_POOL)), _remote_log),
@@ -202,3 +208,5 @@ def wrapped(message: str) -> str:
     """As `processReconfiguration` passes on what a part said: an exception inside another's message."""
     inner = f"org.apache.kafka.common.config.ConfigException: {message}"
     return f"Invalid value {inner} for configuration Invalid dynamic configuration"
+
+

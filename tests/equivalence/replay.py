@@ -1,0 +1,53 @@
+"""Put a case to the rulebook, and compare its answers with Kafka's."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from doorkeeper.rules.config_change import ConfigEntry, ResourceChange, ResourceType, judge_changes
+from tests.equivalence.configurations import CONFIGURATIONS, PLACES, context_of, fill
+
+if TYPE_CHECKING:
+    from doorkeeper.rules.config_change import ResourceVerdict
+    from tests.equivalence.cases import Answer, Case
+
+_SETS = re.compile(r"(?:Set\(|\[)([^\[\]()]*(?:\([^()]*\)[^\[\]()]*)*)(?:\)|\])")
+
+
+def replay(case: Case) -> tuple[tuple[Answer, ...], ...]:
+    """The rulebook's answers to each request of a case; what is accepted is stored for the next."""
+    configuration = CONFIGURATIONS[case.configuration]
+    dynamic = configuration.dynamic
+    answers = []
+    for request in case.requests:
+        verdicts = judge_changes([_filled(change) for change in request], context_of(configuration, dynamic))
+        answers.append(tuple((int(verdict.code), _without_places(verdict)) for verdict in verdicts))
+        for verdict in verdicts:
+            if verdict.accepted and verdict.proposed is not None:
+                dynamic[ResourceType(verdict.type), verdict.name] = verdict.proposed
+    return tuple(answers)
+
+
+def _filled(change: ResourceChange) -> ResourceChange:
+    entries = tuple(
+        ConfigEntry(each.name, each.operation, None if each.value is None else fill(each.value, PLACES))
+        for each in change.entries
+    )
+    return ResourceChange(change.type, change.name, entries, legacy=change.legacy)
+
+
+def _without_places(verdict: ResourceVerdict) -> str | None:
+    message = verdict.message
+    if message is None:
+        return None
+    for place, thing in PLACES.items():
+        message = message.replace(thing, place)
+    return message
+
+
+def normalise(message: str | None) -> str | None:
+    """A message with its sets in one order: Java's and Scala's sets have none."""
+    if message is None:
+        return None
+    return _SETS.sub(lambda match: "{" + ", ".join(sorted(match[1].split(", "))) + "}", message)

@@ -18,7 +18,7 @@ from doorkeeper.wire.uuids import format_uuid
 
 BROKER: Final = 4
 """ConfigResource.Type.BROKER: static configs are broker configs."""
-_SECRET_FIELDS: Final = {UserScramCredentialRecord: ("salt", "storedKey", "serverKey")}
+_SCRAM_SECRETS: Final = ("salt", "storedKey", "serverKey")
 
 
 def batch_to_json(batch: Batch) -> Iterator[dict[str, Any]]:
@@ -43,13 +43,14 @@ def record_to_json(record: VersionedRecord) -> dict[str, Any]:
         content: dict[str, Any] = {"apiKey": message.api_key, "bytes": len(message.payload)}
         return {"type": "UnknownRecord", "version": record.version, "fields": content}
     content = _struct_to_json(message, record.version)
-    for name in _SECRET_FIELDS.get(type(message), ()):
-        content[name] = HIDDEN
-    if isinstance(message, ConfigRecord):
-        content["value"] = shown(message.resource_type, message.name, message.value)
-    if isinstance(message, RegisterBrokerRecord):
-        for config in content.get("staticConfigs", ()):
-            config["value"] = shown(BROKER, config["name"], config["value"])
+    match message:
+        case UserScramCredentialRecord():
+            content.update(dict.fromkeys(_SCRAM_SECRETS, HIDDEN))
+        case ConfigRecord():
+            content["value"] = shown(message.resource_type, message.name, message.value)
+        case RegisterBrokerRecord():
+            for config in content.get("staticConfigs", ()):
+                config["value"] = shown(BROKER, config["name"], config["value"])
     return {"type": type(message).__name__, "version": record.version, "fields": content}
 
 

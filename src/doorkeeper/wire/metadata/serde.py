@@ -59,13 +59,13 @@ def read_metadata_record(value: bytes | None) -> VersionedRecord:
 def write_metadata_record(record: VersionedRecord) -> bytes:
     """The value of one record of a data batch."""
     message = record.message
+    if isinstance(message, Message) and not 0 <= record.version <= message.highest_version:
+        raise RecordError(f"{type(message).__name__} has no version {record.version}")
     out = bytearray((FRAME_VERSION,))
     write_unsigned_varint(out, message.api_key)
     write_unsigned_varint(out, record.version)
     if isinstance(message, UnknownRecord):
         out += message.payload
         return bytes(out)
-    if not 0 <= record.version <= message.highest_version:
-        raise RecordError(f"{type(message).__name__} has no version {record.version}")
     write_struct(out, record.version, message)
     return bytes(out)

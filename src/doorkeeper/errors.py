@@ -9,6 +9,7 @@
     ├── ReplayError            a metadata record contradicts the image that it is replayed on
     ├── StorageError           the disk, or what is on it, does not let us go on
     │   └── DirectoryLockedError   another process holds the directory
+    ├── NetworkError           the peer can't be reached, went away, or is silent; asking again may help
     └── ProtocolError          bytes or calls that break Kafka's protocol; never raised as itself
         ├── RemoteProtocolError    the peer's fault: the connection is closed, or answered with `error_code_hint`
         └── LocalProtocolError     ours: a message that can't be written, a call out of order
@@ -51,6 +52,10 @@ class StorageError(DoorkeeperError):
 
 class DirectoryLockedError(StorageError):
     """Another process holds the directory."""
+
+
+class NetworkError(DoorkeeperError):
+    """A peer that can't be reached, went away, or did not answer in time; the message names it."""
 
 
 class ProtocolError(DoorkeeperError):

@@ -5,32 +5,19 @@ Whoever refuses, the door, a handler or a fault, asks here; the shapes are data 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import MISSING, Field, fields
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
 
 from doorkeeper.errors import RemoteProtocolError
 from doorkeeper.rules.codes import ErrorCode
 from doorkeeper.rules.verdict import Violation
 from doorkeeper.wire.codes import wire_code
+from doorkeeper.wire.defaults import build
 from doorkeeper.wire.error_shapes import ERROR_CODE_FIELDS, ITSELF, MIRRORS, UNKNOWN_NUMBERS, Mirror
-from doorkeeper.wire.fence import shape_of, tag_of
 from doorkeeper.wire.memory import remembered
 from doorkeeper.wire.messages import PRODUCE, bumped_version, message_classes
-
-_EMPTY: Final[dict[str, Any]] = {
-    "string": "",
-    "bytes": b"",
-    "records": b"",
-    "bool": False,
-    "float64": 0.0,
-    "uuid": None,
-    "timedelta_i32": timedelta(0),
-    "timedelta_i64": timedelta(0),
-    "datetime_i64": datetime.fromtimestamp(0, UTC),
-    "error_code": ErrorCode.NONE,
-}
+from doorkeeper.wire.schema import shape_of
 
 
 def code_for(violation: Violation, api_key: int, version: int) -> ErrorCode:
@@ -64,7 +51,7 @@ def error_response(api_key: int, version: int, request: Any, code: int, message:
         has_room = has_room or bool(elements)
     if not has_room:
         return None
-    return build(response, values)
+    return build(response, values, UNKNOWN_NUMBERS)
 
 
 @remembered
@@ -97,7 +84,7 @@ class _Refusal:
         return values
 
     def elements(self, mirror: Mirror, response: type[Any], request: Any) -> tuple[Any, ...]:
-        """The response's elements for the request's; none for a topic without partitions: it has no place for a code."""
+        """The response's elements for the request's; none for a topic without partitions, where no code fits."""
         (entity,) = (shape_of(one).entity for one in fields(response) if one.name == mirror.response)
         assert entity is not None
         sources = _sources(mirror.request, request)
@@ -111,7 +98,7 @@ class _Refusal:
             if not inner:
                 return None
             values[mirror.inner.response] = inner
-        return build(entity, values)
+        return build(entity, values, UNKNOWN_NUMBERS)
 
 
 def _sources(paths: str, request: Any) -> list[Any]:
@@ -146,32 +133,3 @@ def _copied(mirror: Mirror, entity: type[Any], source: Any) -> dict[str, Any]:
 
 def _as_values(element: Any) -> dict[str, Any]:
     return {one.name: getattr(element, one.name) for one in fields(element)}
-
-
-def build(entity: type[Any], values: dict[str, Any]) -> Any:
-    """An instance with the given values, and for the rest the schema's defaults or what stands for "none"."""
-    makers = _default_makers(entity)
-    return entity(**{name: make() for name, make in makers.items() if name not in values}, **values)
-
-
-@remembered
-def _default_makers(entity: type[Any]) -> dict[str, Callable[[], Any]]:
-    """For each field without a default of its own, how to make one."""
-    return {one.name: _default_maker(one) for one in fields(entity) if one.default is MISSING}
-
-
-def _default_maker(field: Field[Any]) -> Callable[[], Any]:
-    shape = shape_of(field)
-    if shape.array:
-        # An empty array even where null is lawful: Java clients iterate without asking.
-        return tuple
-    if shape.entity is not None:
-        entity = shape.entity
-        return (lambda: None) if shape.nullable and tag_of(field) is None else lambda: build(entity, {})
-    if shape.nullable and shape.kafka_type != "records":
-        return lambda: None
-    if shape.kafka_type in _EMPTY:
-        empty = _EMPTY[shape.kafka_type]
-        return lambda: empty
-    number = UNKNOWN_NUMBERS.get(field.name, 0) if str(shape.kafka_type).startswith("int") else 0
-    return lambda: number

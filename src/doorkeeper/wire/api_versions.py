@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from doorkeeper.rules.codes import ErrorCode
-from doorkeeper.wire.fence import shape_of
 from doorkeeper.wire.messages import API_VERSIONS, message_classes
 from doorkeeper.wire.registry import Door, Registry, Served, VersionRange
+from doorkeeper.wire.schema import shape_of
 
 SERVED: Final = Served(API_VERSIONS, 0, 4, frozenset(Door))
 UNKNOWN_EPOCH: Final = -1
@@ -50,6 +50,22 @@ def api_versions_response(version: int, registry: Registry, features: Features) 
     entry = _nested(response, "api_keys")
     keys = tuple(entry(api_key=key, min_version=low, max_version=high) for key, (low, high) in registry.advertised())
     return _response(version, ErrorCode.NONE, keys, **_features(version, response, features))
+
+
+def answer(version: int, request: Any, registry: Registry, features: Features) -> Any:
+    """The answer to a request of a known version, lawful or not."""
+    code = check_request(request)
+    return (
+        api_versions_response(version, registry, features) if code is ErrorCode.NONE else error_response(version, code)
+    )
+
+
+def common_version(ours: VersionRange, theirs: VersionRange | None) -> int | None:
+    """The highest version that both sides speak."""
+    if theirs is None:
+        return None
+    version = min(ours.highest, theirs.highest)
+    return version if version >= max(ours.lowest, theirs.lowest) else None
 
 
 def error_response(version: int, code: ErrorCode) -> Any:

@@ -16,14 +16,14 @@ in which no length can be absurd skip it: see `is_harmless`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import fields
 from functools import partial
-from types import NoneType, UnionType
-from typing import Any, Final, NamedTuple, TypeAlias, get_args, get_origin
+from typing import Any, Final, TypeAlias
 
 from doorkeeper.errors import RemoteProtocolError
 from doorkeeper.wire.framing import Frame
 from doorkeeper.wire.memory import remembered
+from doorkeeper.wire.schema import FIXED_SIZES, Shape, shape_of, tag_of
 
 MAX_ELEMENTS: Final = 4 * 1024 * 1024
 """Array elements per message, nested ones included: Kafka has no such limit, but Python objects are large."""
@@ -33,59 +33,9 @@ Edits: TypeAlias = list[tuple[int, int, bytes]]
 Walk: TypeAlias = Callable[[Frame, int, Edits], int]
 """(buffer, offset, edits) -> offset after the message."""
 
-_FIXED_SIZES: Final = {
-    "int8": 1,
-    "uint8": 1,
-    "bool": 1,
-    "int16": 2,
-    "uint16": 2,
-    "error_code": 2,
-    "int32": 4,
-    "uint32": 4,
-    "timedelta_i32": 4,
-    "int64": 8,
-    "uint64": 8,
-    "float64": 8,
-    "timedelta_i64": 8,
-    "datetime_i64": 8,
-    "uuid": 16,
-}
 
 _CONTINUES: Final = bytes(byte >> 7 for byte in range(256))
 """Maps each byte to 1 when it continues a varint, else to 0."""
-
-
-class Shape(NamedTuple):
-    """What a field looks like on the wire."""
-
-    array: bool
-    entity: type[Any] | None
-    kafka_type: str | None
-    nullable: bool
-
-
-def shape_of(field: Field[Any]) -> Shape:
-    """Read a field's type annotation and metadata, as kio's generated dataclasses have them."""
-    kind, nullable = _without_none(field.type)
-    array = get_origin(kind) is tuple
-    if array:
-        kind, _ = _without_none(get_args(kind)[0])
-    entity = kind if is_dataclass(kind) else None
-    assert entity is None or isinstance(entity, type)
-    return Shape(array, entity, field.metadata.get("kafka_type"), nullable)
-
-
-def _without_none(kind: Any) -> tuple[Any, bool]:
-    if get_origin(kind) is not UnionType:
-        return kind, False
-    (inner,) = (part for part in get_args(kind) if part is not NoneType)
-    return inner, True
-
-
-def tag_of(field: Field[Any]) -> int | None:
-    """The tag of a tagged field (KIP-482)."""
-    tag = field.metadata.get("tag")
-    return None if tag is None else int(tag)
 
 
 def minimum_size(entity: type[Any]) -> int:
@@ -108,7 +58,7 @@ def _minimum_item_size(shape: Shape, flexible: bool) -> int:
     if shape.entity is not None:
         return 1 if shape.nullable and not shape.array else minimum_size(shape.entity)
     assert shape.kafka_type is not None
-    fixed = _FIXED_SIZES.get(shape.kafka_type)
+    fixed = FIXED_SIZES.get(shape.kafka_type)
     if fixed is not None:
         return fixed
     if flexible:
@@ -238,7 +188,7 @@ def _add_array(out: _Writer, depth: int, shape: Shape, flexible: bool) -> None:
     out.add(depth, "elements += n")
     out.add(depth, f"if n * {smallest} > len(b) - p: refuse('an array that is longer than the message')")
     out.add(depth, f"if elements > {MAX_ELEMENTS}: refuse('more than {MAX_ELEMENTS} array elements')")
-    fixed = _FIXED_SIZES.get(shape.kafka_type or "") if shape.entity is None else None
+    fixed = FIXED_SIZES.get(shape.kafka_type or "") if shape.entity is None else None
     if fixed is not None:
         out.add(depth, f"p += n * {fixed}")
         return
@@ -252,7 +202,7 @@ def _add_item(out: _Writer, depth: int, shape: Shape, flexible: bool) -> None:
         _add_entity(out, depth, shape.entity)
         return
     assert shape.kafka_type is not None
-    fixed = _FIXED_SIZES.get(shape.kafka_type)
+    fixed = FIXED_SIZES.get(shape.kafka_type)
     if fixed is not None:
         out.pending += fixed
     else:

@@ -1,0 +1,263 @@
+"""One accepted connection: carries bytes between a transport and a `ServerConnection`, and requests to the service."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final, cast
+
+from doorkeeper.errors import RemoteProtocolError
+from doorkeeper.net.limits import Limits
+from doorkeeper.net.service import DECODE, Answer, Peer, Service
+from doorkeeper.wire.answers import error_response, fault_code
+from doorkeeper.wire.api_versions import SERVED as API_VERSIONS_SERVED
+from doorkeeper.wire.api_versions import is_valid_software, unsupported_version_response
+from doorkeeper.wire.codec import Request, decode_request, encode_response, response_header
+from doorkeeper.wire.connection import Chunks, Closed, ServerConnection
+from doorkeeper.wire.events import PAUSED, ProtocolViolation, RequestReceived
+from doorkeeper.wire.framing import NEED_DATA
+from doorkeeper.wire.messages import API_VERSIONS, api_name
+
+LOGGER: Final = logging.getLogger("doorkeeper.net")
+
+
+class ServerProtocol(asyncio.Protocol):
+    """Asyncio's side of one connection."""
+
+    def __init__(
+        self,
+        service: Service,
+        listener: str,
+        limits: Limits,
+        admit: Callable[[ServerProtocol], str | None],
+        leave: Callable[[ServerProtocol], None],
+    ) -> None:
+        """:param admit: told of the connection once its address is known; a text refuses it."""
+        self.loop = asyncio.get_running_loop()
+        self.connection = ServerConnection(
+            service.registry,
+            max_frame_bytes=limits.max_frame_bytes,
+            max_in_flight=limits.max_in_flight,
+            read_ahead_bytes=limits.read_ahead_bytes,
+        )
+        self.peer = Peer("", 0, listener, self.mute_for)
+        self.last_active = self.loop.time()
+        self._service = service
+        self._limits = limits
+        self._admit = admit
+        self._leave = leave
+        self._transport: asyncio.Transport | None = None
+        self._admitted = False
+        self._out: Chunks = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._reading = True
+        self._writable = True
+        self._pumping = False
+        self._muted_until = 0.0
+
+    # -- called by asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports are none of asyncio's classes.
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=self._limits.write_buffer_bytes)
+        address = transport.get_extra_info("peername") or ("", 0)
+        self.peer.address, self.peer.port = str(address[0]), int(address[1])
+        refusal = self._admit(self)
+        if refusal is not None:
+            LOGGER.info("refused a connection from %s: %s", self.peer.address, refusal)
+            self.abort()
+            return
+        self._admitted = True
+
+    def data_received(self, data: bytes) -> None:
+        self.last_active = self.loop.time()
+        self.connection.receive_data(data)
+        self._pump()
+
+    def eof_received(self) -> bool:
+        """The peer sends no more: answer what is in flight, then close."""
+        self.drain()
+        return not self.connection.is_finished
+
+    def pause_writing(self) -> None:
+        self._writable = False
+        self._regulate()
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._pump()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.connection.close("the connection is gone")
+        for task in self._tasks:
+            task.cancel()
+        self._transport = None
+        if self._admitted:
+            self._admitted = False
+            self._leave(self)
+
+    # -- called by the listener and by services
+
+    def drain(self) -> None:
+        """Take no more requests; close once those in flight are answered."""
+        self.connection.drain()
+        self._close_if_finished()
+
+    def close(self, reason: str) -> None:
+        """Close now; what has been written still goes out."""
+        self.connection.close(reason)
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close now and drop what has not gone out."""
+        self.connection.close("aborted")
+        if self._transport is not None:
+            self._transport.abort()
+
+    def mute_for(self, seconds: float) -> None:
+        """Leave the connection unread for a while; the longest of several holds."""
+        until = self.loop.time() + seconds
+        if until <= self._muted_until:
+            return
+        self._muted_until = until
+        self.connection.mute()
+        self.loop.call_at(until, self._unmute, until)
+
+    def _unmute(self, until: float) -> None:
+        if until == self._muted_until:
+            self.connection.unmute()
+            self._pump()
+
+    # -- requests
+
+    def _pump(self) -> None:
+        """Hand out every request that may be handled now, then write what has been answered."""
+        if self._pumping:
+            return
+        self._pumping = True
+        try:
+            while self._writable:
+                event = self.connection.next_event()
+                if event is NEED_DATA or event is PAUSED:
+                    break
+                if isinstance(event, ProtocolViolation):
+                    LOGGER.warning("closed the connection from %s: %s", self.peer.address, event.reason)
+                    self.close(event.reason)
+                    break
+                self._dispatch(event)
+        finally:
+            self._pumping = False
+        self._flush()
+
+    def _dispatch(self, event: RequestReceived) -> None:
+        _, header, frame = event
+        request: Request | None = None
+        try:
+            if header.api_key == API_VERSIONS and header.api_version > API_VERSIONS_SERVED.highest:
+                self._send(event, unsupported_version_response(), version=0)
+                return
+            answer = self._service.handle_opaque(header, frame, self.peer)
+            if answer is DECODE:
+                request = decode_request(frame, header)
+                self._note_software(request)
+                answer = self._service.handle(request, self.peer)
+            if not hasattr(type(answer), "__await__"):
+                self._send(event, answer)
+                return
+        except Exception as error:
+            self._fail(event, request, error)
+            return
+        task = self.loop.create_task(self._finish(event, request, answer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _finish(self, event: RequestReceived, request: Request | None, awaitable: Awaitable[Answer]) -> None:
+        try:
+            self._send(event, await awaitable)
+        except Exception as error:
+            self._fail(event, request, error)
+        self._pump()
+
+    def _send(self, event: RequestReceived, answer: Answer, version: int | None = None) -> None:
+        slot, header, _ = event
+        if answer is None:
+            self._out += self.connection.send_response(slot)
+            return
+        asked = header.api_version if version is None else version
+        if isinstance(answer, bytes | memoryview):
+            answer = (answer,)
+        if isinstance(answer, tuple):
+            lead = response_header(header.api_key, asked, header.correlation_id)
+            self._out += self.connection.send_response(slot, lead, *answer)
+            return
+        encoded = encode_response(header.api_key, asked, header.correlation_id, answer)
+        self._out += self.connection.send_response(slot, encoded)
+
+    def _fail(self, event: RequestReceived, request: Request | None, error: Exception) -> None:
+        """A request that can't be answered as it should: the peer's fault or ours."""
+        header = event.header
+        ours = not isinstance(error, RemoteProtocolError)
+        if ours:
+            LOGGER.error("%s version %d failed", api_name(header.api_key), header.api_version, exc_info=error)
+            with suppress(RemoteProtocolError):
+                request = request or decode_request(event.frame, header)
+        answer = None
+        if request is not None and (ours or error_code_hint(error) is not None):
+            message = None if ours else str(error)
+            answer = error_response(header.api_key, header.api_version, request.body, fault_code(error), message)
+        if answer is None:
+            reason = "a fault of ours" if ours else str(error)
+            LOGGER.warning("closed the connection from %s: %s", self.peer.address, reason)
+            self._flush()
+            self.close(reason)
+            return
+        self._send(event, answer)
+
+    def _note_software(self, request: Request) -> None:
+        """Remember who the client says it is (KIP-511)."""
+        if request.api_key == API_VERSIONS and request.api_version >= 3:
+            name, version = request.body.client_software_name, request.body.client_software_version
+            if is_valid_software(name) and is_valid_software(version):
+                self.peer.software_name, self.peer.software_version = name, version
+
+    # -- the socket
+
+    def _flush(self) -> None:
+        transport = self._transport
+        if transport is None:
+            self._out.clear()
+            return
+        if self._out:
+            out, self._out = self._out, []
+            self.last_active = self.loop.time()
+            if len(out) == 1:
+                transport.write(out[0])
+            else:
+                transport.writelines(out)
+        self._regulate()
+        self._close_if_finished()
+
+    def _regulate(self) -> None:
+        """Read, or leave unread, as the connection and the write buffer say."""
+        transport = self._transport
+        wanted = self._writable and self.connection.wants_data
+        if transport is None or wanted == self._reading or transport.is_closing():
+            return
+        self._reading = wanted
+        if wanted:
+            transport.resume_reading()
+        else:
+            transport.pause_reading()
+
+    def _close_if_finished(self) -> None:
+        if self.connection.is_finished and not isinstance(self.connection.state, Closed):
+            self.close("drained")
+
+
+def error_code_hint(error: Exception) -> int | None:
+    """The code that a peer's fault is to be answered with."""
+    return error.error_code_hint if isinstance(error, RemoteProtocolError) else None

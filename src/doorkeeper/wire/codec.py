@@ -1,4 +1,4 @@
-"""Requests and responses as bytes; the only user of kio's encoders and decoders.
+"""Requests and responses as bytes; the only user of kio's decoder.
 
 A request is peeked at first (`read_request_header`: a few fixed fields and the client id, no message built) and decoded
 only when somebody needs its body. Frames carry no length prefix here: see `framing`.
@@ -6,17 +6,17 @@ only when somebody needs its body. Frames carry no length prefix here: see `fram
 
 from __future__ import annotations
 
-import io
 import struct
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kio.serial import entity_reader, entity_writer
+from kio.serial import entity_reader
 from kio.serial.errors import SerialError
 
 from doorkeeper.errors import LocalProtocolError, RemoteProtocolError
 from doorkeeper.rules.codes import ErrorCode
 from doorkeeper.wire.cloning import with_plain_codes
+from doorkeeper.wire.encoder import encoder
 from doorkeeper.wire.fence import fenced, is_harmless, is_screened, read_unsigned_varint
 from doorkeeper.wire.framing import Frame
 from doorkeeper.wire.memory import remembered
@@ -34,7 +34,7 @@ _write_int16 = struct.Struct(">h").pack
 _read_int32 = struct.Struct(">i").unpack_from
 _write_int32 = struct.Struct(">i").pack
 _HEADER_BYTES: Final = 10
-_WRITE_FAULTS: Final = (SerialError, struct.error, TypeError, AttributeError, ValueError, OverflowError)
+_WRITE_FAULTS: Final = (struct.error, TypeError, AttributeError, ValueError, OverflowError)
 _READ_FAULTS: Final = (RemoteProtocolError, SerialError, ValueError, OverflowError)
 
 
@@ -168,22 +168,29 @@ def _reader(entity: type[Any]) -> Callable[[Frame, int], tuple[Any, int]]:
     return entity_reader(entity)
 
 
-def encode_body(body: Any) -> bytes:
-    """The bytes of a message, without header.
+def encode_parts(body: Any) -> list[Frame]:
+    """The bytes of a message in pieces, without header; records and other payload are not copied.
 
     :raises LocalProtocolError: when a field does not fit the protocol (too long, wrong type, lone surrogate).
     """
-    out = io.BytesIO()
+    parts: list[Frame] = []
     try:
-        _writer(type(body))(out, body)
+        encoder(type(body))(body, parts.append)
     except _WRITE_FAULTS as error:
         raise LocalProtocolError(f"{type(body).__name__} can't be written: {error}") from error
-    return out.getvalue()
+    return parts
 
 
-@remembered
-def _writer(entity: type[Any]) -> Callable[[io.BytesIO, Any], None]:
-    return entity_writer(entity)
+def encode_body(body: Any) -> bytes:
+    """The bytes of a message, without header.
+
+    :raises LocalProtocolError: like `encode_parts`.
+    """
+    parts = encode_parts(body)
+    try:
+        return b"".join(parts)
+    except TypeError as error:
+        raise LocalProtocolError(f"{type(body).__name__} can't be written: {error}") from error
 
 
 @remembered

@@ -32,9 +32,9 @@ def build(entity: type[Any], values: Mapping[str, Any], numbers: Mapping[str, in
 
     :param numbers: what integer fields of these names hold instead of 0, where the schema has no default.
     """
-    missing = {
-        name: numbers.get(name, value) if type(value) is int else value for name, value in _empty(entity).items()
-    }
+    missing = _empty(entity)
+    if numbers:
+        missing = {name: numbers.get(name, 0) if type(value) is int else value for name, value in missing.items()}
     return entity(**(missing | dict(values)))
 
 

@@ -177,6 +177,11 @@ class TestMetadataShell:
         ):
             assert node in output.split("\n")
 
+    def test_is_kept_out_while_we_hold_the_directory(self, log_dir: Path, kafka_jars: Path) -> None:
+        (path,) = (log_dir / "__cluster_metadata-0").glob("*.checkpoint")
+        with open_log_directory(log_dir), pytest.raises(AssertionError, match="Unable to lock"):
+            run(kafka_jars, self.MAIN, "--snapshot", str(path), "find", "/image")
+
     def test_shows_the_values(self, log_dir: Path, kafka_jars: Path) -> None:
         (path,) = (log_dir / "__cluster_metadata-0").glob("*.checkpoint")
         nodes = ["/image/configs/TOPIC:orders/retention.ms", "/image/producerIds/nextProducerId"]

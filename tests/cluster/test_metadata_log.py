@@ -298,6 +298,7 @@ class TestFullDisk:
             log.stage([config(3)], NOW)
         assert keys(log.image) == {1}
         assert read_batch(log.read(2)).header.base_offset == 2
+        log.save_snapshot(NOW)
         log.close()
         assert keys(reopen(directory).image) == {1}
 
@@ -359,10 +360,40 @@ class TestSnapshots:
         assert log.save_snapshot(NOW) == log.save_snapshot(NOW + 1)
         assert len(log.snapshots) == 1
 
-    def test_is_refused_while_decisions_are_under_way(self, log: MetadataLog) -> None:
-        log.stage([config(1)], NOW)
-        with pytest.raises(StorageError, match="while decisions are being written"):
-            log.save_snapshot(NOW)
+    def test_may_be_saved_while_decisions_are_written(self, log: MetadataLog, directory: Path) -> None:
+        decide(log, 1)
+        pending = log.begin_snapshot()
+        decide(log, 2)
+        log.stage([config(3)], NOW)
+        sealed = log.seal()
+        assert sealed is not None
+        log.stage([config(4)], NOW)
+        pending.save(NOW)
+        assert log.finish_snapshot(pending) == SnapshotId(3, 1)
+        log.flush(sealed)
+        log.publish(sealed)
+        assert keys(log.commit()) == {1, 2, 3, 4}
+        assert (directory / "00000000000000000005.log").exists()
+        again = reopen(directory)
+        assert again.image == log.image
+        assert again.snapshots == [pending.id]
+
+    def test_log_goes_on_where_no_new_segment_can_be_made(
+        self, log: MetadataLog, directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        decide(log, 1)
+        pending = log.begin_snapshot()
+        pending.save(NOW)
+
+        def full(*_: object) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "open", full)
+            log.finish_snapshot(pending)
+        assert "the log goes on without it" in caplog.text
+        decide(log, 2)
+        assert reopen(directory).image == log.image
 
     def test_log_goes_on_after_a_restart_right_after_one(self, log: MetadataLog, directory: Path) -> None:
         decide(log, 1)

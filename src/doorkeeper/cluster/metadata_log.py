@@ -8,8 +8,8 @@ The directory is Kafka's `__cluster_metadata-0`: segments of record batches, sna
          +-------- rollback() <---------+
 
 `stage` may be called many times before one `seal`: all of it then costs one write and one flush (group commit). Only
-`flush` blocks; it touches nothing but the file, so it may run in a thread while the next decisions are staged. One
-task owns a log: nothing here is locked.
+`flush` blocks; it touches nothing but the file, so it may run in a thread while the next decisions are staged. So may
+`save` of a snapshot. One task owns a log: nothing here is locked.
 """
 
 from __future__ import annotations
@@ -64,6 +64,21 @@ class Sealed:
     image: MetadataImage
 
 
+@dataclass(frozen=True, slots=True)
+class PendingSnapshot:
+    """An image that is to be saved as a snapshot."""
+
+    directory: Path
+    id: SnapshotId
+    image: MetadataImage
+
+    def save(self, now: int) -> None:
+        """Write the file; touches nothing else, so it may run in a thread."""
+        timestamp = self.image.provenance.timestamp
+        data = write_snapshot(self.image.to_records(), self.id, last_contained_timestamp=timestamp, now=now)
+        save_snapshot(self.directory, self.id, data)
+
+
 class MetadataLog:
     """An open log. `image` is what is on disk, `staged_image` what will be once all that is staged is written."""
 
@@ -78,6 +93,8 @@ class MetadataLog:
         self._epoch_starts: list[tuple[int, int]] = []
         self._pending = bytearray()
         self._broken = False
+        self._is_writing = False
+        self._roll_due = False
         self.snapshots: list[SnapshotId] = list_snapshots(directory)
         """Newest first."""
         self.image = self._load_snapshot()
@@ -235,6 +252,7 @@ class MetadataLog:
             return None
         sealed = Sealed(bytes(self._pending), self.staged_image)
         self._pending.clear()
+        self._is_writing = True
         return sealed
 
     def flush(self, sealed: Sealed) -> None:
@@ -245,11 +263,14 @@ class MetadataLog:
         """Make a flushed write the state of the log."""
         self._segments[-1].advance(sealed.data)
         self.image = sealed.image
+        self._is_writing = False
+        self._roll()
         return self.image
 
     def rollback(self) -> None:
         """Forget all that is staged or sealed; if the disk can't be brought back to that, refuse writes from now on."""
         self._pending.clear()
+        self._is_writing = False
         self.staged_image = self.image
         self._staged_offset = self.end_offset
         try:
@@ -272,22 +293,37 @@ class MetadataLog:
 
     # --- snapshots -----------------------------------------------------------------------------------------------
 
-    def save_snapshot(self, now: int) -> SnapshotId:
-        """Write the image as a snapshot, begin a new segment, and drop what older snapshots made needless."""
+    def begin_snapshot(self) -> PendingSnapshot:
+        """Take the image on disk for a snapshot. Its `save` may run in a thread; `finish_snapshot` comes after."""
         provenance = self.image.provenance
-        snapshot_id = SnapshotId(provenance.offset + 1, provenance.epoch)
-        if self._pending or self.staged_image is not self.image:
-            raise StorageError("a snapshot is asked for while decisions are being written")
-        if snapshot_id in self.snapshots:
-            return snapshot_id
-        records = self.image.to_records()
-        data = write_snapshot(records, snapshot_id, last_contained_timestamp=provenance.timestamp, now=now)
-        save_snapshot(self._directory, snapshot_id, data)
-        self.snapshots.insert(0, snapshot_id)
-        if self._segments[-1].size:
-            self._segments.append(Segment(self._directory, self.end_offset))
-        self._trim()
-        return snapshot_id
+        return PendingSnapshot(self._directory, SnapshotId(provenance.offset + 1, provenance.epoch), self.image)
+
+    def finish_snapshot(self, pending: PendingSnapshot) -> SnapshotId:
+        """Count a saved snapshot in: begin a new segment, and drop what older snapshots have made needless."""
+        if pending.id not in self.snapshots:
+            self.snapshots.insert(0, pending.id)
+            self._roll_due = True
+            self._roll()
+        return pending.id
+
+    def save_snapshot(self, now: int) -> SnapshotId:
+        """Write the image on disk as a snapshot, now."""
+        pending = self.begin_snapshot()
+        if pending.id not in self.snapshots:
+            pending.save(now)
+        return self.finish_snapshot(pending)
+
+    def _roll(self) -> None:
+        """Begin a new segment, unless a write is under way: then `publish` does. A failure here loses nothing."""
+        if not self._roll_due or self._is_writing or self._broken:
+            return
+        self._roll_due = False
+        try:
+            if self._segments[-1].size:
+                self._segments.append(Segment(self._directory, self.end_offset))
+            self._trim()
+        except StorageError as error:
+            logger.warning("%s; the log goes on without it", error)
 
     def _trim(self) -> None:
         """Delete snapshots beyond the kept ones, and segments that lie below the oldest kept."""

@@ -57,4 +57,8 @@ def write_unsigned_varint(out: bytearray, value: int) -> None:
 
 def write_varint(out: bytearray, value: int) -> None:
     """Append a signed number (32 or 64 bits) in zig-zag form."""
-    write_unsigned_varint(out, value << 1 if value >= 0 else (-value << 1) - 1)
+    raw = value << 1 if value >= 0 else (-value << 1) - 1
+    if raw < 0x80:
+        out.append(raw)
+    else:
+        write_unsigned_varint(out, raw)

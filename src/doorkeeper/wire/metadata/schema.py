@@ -5,7 +5,7 @@ tagged field (KIP-482), in the manner of Kafka's JSON schemas. Reader and writer
 on first use. Only flexible versions exist here: every metadata record is flexible from version 0 on.
 
 Tagged fields that a class does not know are kept in `unknown_tags`, and written back in their place. Why this is not
-kio's codec: docs/decisions/0004-metadata-records.md.
+kio's codec: docs/decisions/0004-metadata-log.md.
 """
 
 from __future__ import annotations
@@ -160,6 +160,20 @@ def _take(buffer: bytes, position: int, length: int) -> bytes:
     return buffer[position:end]
 
 
+def _write_length(out: bytearray, length: int) -> None:
+    """A length, one more than it is: 0 means null."""
+    if length < 0x7F:
+        out.append(length + 1)
+    else:
+        write_unsigned_varint(out, length + 1)
+
+
+def _write_null(out: bytearray, nullable: bool) -> None:
+    if not nullable:
+        raise ValueError("null where a value is required")
+    out.append(0)
+
+
 def _compact_bytes(nullable: bool) -> tuple[Read, Write]:
     def read(buffer: bytes, position: int) -> tuple[bytes | None, int]:
         length, position = read_unsigned_varint(buffer, position)
@@ -171,25 +185,28 @@ def _compact_bytes(nullable: bool) -> tuple[Read, Write]:
 
     def write(out: bytearray, value: bytes | None) -> None:
         if value is None:
-            if not nullable:
-                raise ValueError("null where a value is required")
-            out.append(0)
+            _write_null(out, nullable)
             return
-        write_unsigned_varint(out, len(value) + 1)
+        _write_length(out, len(value))
         out += value
 
     return read, write
 
 
 def _compact_string(nullable: bool) -> tuple[Read, Write]:
-    read_bytes, write_bytes = _compact_bytes(nullable)
+    read_bytes, _ = _compact_bytes(nullable)
 
     def read(buffer: bytes, position: int) -> tuple[str | None, int]:
         raw, position = read_bytes(buffer, position)
         return None if raw is None else raw.decode(), position
 
     def write(out: bytearray, value: str | None) -> None:
-        write_bytes(out, None if value is None else value.encode())
+        if value is None:
+            _write_null(out, nullable)
+            return
+        raw = value.encode()
+        _write_length(out, len(raw))
+        out += raw
 
     return read, write
 
@@ -202,7 +219,7 @@ def _compact_array(item: tuple[Read, Write], nullable: bool) -> tuple[Read, Writ
         if length == 0:
             if nullable:
                 return None, position
-            raise ValueError("null where an array is required")
+            raise ValueError("null where a value is required")
         # Every item takes at least one byte, so an absurd count is found before anything is allocated.
         if length - 1 > len(buffer) - position:
             raise ValueError(f"{length - 1} items are announced, {len(buffer) - position} bytes are left")
@@ -214,11 +231,9 @@ def _compact_array(item: tuple[Read, Write], nullable: bool) -> tuple[Read, Writ
 
     def write(out: bytearray, value: tuple[Any, ...] | None) -> None:
         if value is None:
-            if not nullable:
-                raise ValueError("null where an array is required")
-            out.append(0)
+            _write_null(out, nullable)
             return
-        write_unsigned_varint(out, len(value) + 1)
+        _write_length(out, len(value))
         for one in value:
             write_item(out, one)
 

@@ -27,12 +27,14 @@ from doorkeeper.wire.metadata.serde import (
 )
 from doorkeeper.wire.metadata.types import (
     METADATA_RECORDS,
+    BeginTransactionRecord,
     BrokerRegistrationChangeRecord,
     BrokerStaticConfig,
     ConfigRecord,
     Endpoint,
     FeatureLevelRecord,
     NoOpRecord,
+    PartitionChangeRecord,
     RegisterBrokerRecord,
     UserScramCredentialRecord,
 )
@@ -161,6 +163,16 @@ class TestStaticConfigs:
         assert write_metadata_record(record) == data
 
 
+class TestNulls:
+    @pytest.mark.parametrize(
+        "data", [bytes([1, 5, 0]) + bytes(20) + bytes([1, 0, 1, 0]), bytes([1, 23, 0, 1, 0, 1, 0])]
+    )
+    def test_a_tagged_field_may_say_null_though_kafka_leaves_it_out(self, data: bytes) -> None:
+        message = read_metadata_record(data).message
+        assert isinstance(message, PartitionChangeRecord | BeginTransactionRecord)
+        assert (message.isr if isinstance(message, PartitionChangeRecord) else message.name) is None
+
+
 class TestUnknownThings:
     def test_keeps_a_record_of_an_unknown_type(self) -> None:
         record = read_metadata_record(bytes([1, 99, 3]) + b"whatever")
@@ -194,6 +206,8 @@ class TestDamage:
             (bytes([1, 20, 0]), "NoOpRecord version 0 is malformed"),
             (bytes([1, 20, 0, 0, 0]), "1 bytes follow NoOpRecord"),
             (bytes([1, 12, 0, 0, 0, 0, 0]), "null where a value is required"),
+            (bytes([1, 11, 0, 2, 65, 1, 0]), "null where a value is required"),
+            (bytes([1, 14, 0, 0]), "null where a value is required"),
             (bytes([1, 12, 0, 9, 65]), "8 bytes are announced, 1 are left"),
             (bytes([1, 12, 0, 2, 0xFF, 0, 0, 0]), "can't decode byte 0xff"),
             (bytes([1, 20, 0, 2, 5, 0, 5, 0]), "tag 5 follows tag 5"),
@@ -240,6 +254,8 @@ class TestDamage:
             VersionedRecord(NoOpRecord(), -1),
             VersionedRecord(FeatureLevelRecord(feature_level=40000), 0),
             VersionedRecord(FeatureLevelRecord(name=None), 0),  # type: ignore[arg-type]
+            VersionedRecord(UserScramCredentialRecord(salt=None), 0),  # type: ignore[arg-type]
+            VersionedRecord(RegisterBrokerRecord(end_points=None), 0),  # type: ignore[arg-type]
             VersionedRecord(FeatureLevelRecord(name="\ud800"), 0),
         ],
     )

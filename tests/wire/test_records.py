@@ -163,6 +163,25 @@ class TestDamage:
         with pytest.raises(RecordError, match="bytes follow the batch's last record"):
             read_batch(with_right_checksum(data))
 
+    @pytest.mark.parametrize(
+        ("body", "message"),
+        [
+            (b"\x01" + bytes(6), "a length of -1 bytes"),
+            (b"\x0e" + bytes(6), "a length of 7 bytes"),
+            (b"\x0c\x00\x00\x00\x03\x01\x00", "a length of -2 bytes"),
+            (b"\x0c\x00\x00\x00\x0a\x00\x00", "a length of 5 bytes"),
+            (b"\x0c\x00\x00\x00\x01\x01\x01", "a count of -1 headers"),
+            (b"\x0c\x00\x00\x00\x01\x01\x02", "a count of 1 headers"),
+            (b"\x0e\x00\x00\x00\x01\x01\x02\x01", "a header without a key"),
+            (b"\x0e\x00\x00\x00\x01\x01\x00\x00", "1 bytes are left over"),
+            (b"\x80\x80\x80\x80\x80\x00\x00", "longer than 32 bits"),
+            (b"\xff\xff\xff\xff\x7f\x00\x00", "longer than 32 bits"),
+        ],
+    )
+    def test_malformed_record(self, body: bytes, message: str) -> None:
+        with pytest.raises(RecordError, match=f"record 0 of the batch is malformed: .*{message}"):
+            read_batch(with_body(one_batch(), body, Compression.NONE))
+
     @given(st.data())
     def test_damaged_records_under_a_right_checksum_give_records_or_our_error(self, data: st.DataObject) -> None:
         batch = bytearray(write_batch(ONE * 2, base_offset=0, compression=data.draw(st.sampled_from([0, 1]))))

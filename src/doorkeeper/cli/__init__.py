@@ -21,6 +21,7 @@ EXIT_COULD_NOT_JUDGE: Final = 3
 _COMMANDS: Final = {
     "check": ("doorkeeper.cli.check", "Judge names, config changes and server.properties without a cluster."),
     "rules": ("doorkeeper.cli.rules", "Print the whole rulebook, or the field map of Kafka's requests."),
+    "metadata": ("doorkeeper.cli.metadata", "Look into a metadata log or a snapshot."),
 }
 
 

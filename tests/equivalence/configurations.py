@@ -64,12 +64,13 @@ class Configuration:
 
 
 def _plain(node_id: str, roles: str, listeners: str) -> dict[str, str]:
+    voter = "1" if "," in roles else "100"
     return {
         "node.id": node_id,
         "process.roles": roles,
         "listeners": listeners,
         "controller.listener.names": "CONTROLLER",
-        "controller.quorum.voters": f"{1 if 'broker' in roles and 'controller' in roles else 100}@127.0.0.1:@CONTROLLER@",
+        "controller.quorum.voters": f"{voter}@127.0.0.1:@CONTROLLER@",
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
         "log.dirs": "@DATA@",
     }

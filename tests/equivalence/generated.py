@@ -1,14 +1,15 @@
-"""Cases made from the facts: every key of every resource type, with lawful values, each kind of unlawful, and bounds."""
+"""Cases made from the facts: every key of every type, with lawful values, each kind of unlawful, and bounds."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.equivalence.cases import BROKER, GROUP, METRICS, TOPIC, Case, change
+from tests.equivalence.configurations import TOPIC as TOPIC_NAME
+
 from doorkeeper.rules import config_validators as validators
 from doorkeeper.rules.config_change import Operation, ResourceType
 from doorkeeper.rules.config_schema import ConfigType, Scope, load_schema
-from tests.equivalence.cases import BROKER, GROUP, METRICS, TOPIC, Case, change
-from tests.equivalence.configurations import TOPIC as TOPIC_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,5 +113,11 @@ def bounds_cases(configuration: str) -> Iterator[Case]:
             if key.scope is Scope.READ_ONLY or key.type not in (ConfigType.INT, ConfigType.LONG) or not key.default:
                 continue
             for name in names:
-                for text in ("1", "3", str(int(key.default) // 2), key.default, str(min(int(key.default) * 2, 1 << 62))):
+                for text in (
+                    "1",
+                    "3",
+                    str(int(key.default) // 2),
+                    key.default,
+                    str(min(int(key.default) * 2, 1 << 62)),
+                ):
                     yield Case(configuration, ((change(resource_type, name, (key.name, text)),),))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.rules.codes import ErrorCode
-from doorkeeper.rules.config_change import ConfigEntry, Operation, ResourceChange, ResourceType
 from tests.equivalence.cases import Answer, Case, Vector
 from tests.equivalence.configurations import OTHER_TOPIC, TOPIC, fill
 from tests.kafka import requests as wire
 from tests.kafka.cluster import KafkaCluster, NodeSpec
+
+from doorkeeper.rules.codes import ErrorCode
+from doorkeeper.rules.config_change import ConfigEntry, Operation, ResourceChange, ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from tests.equivalence.configurations import Configuration
     from tests.kafka.cluster import Node
-    from tests.kafka.requests import Connection
 
 APPLY_SECONDS = 20  # a change that was answered is applied by the broker a moment later
 POLL_SECONDS = 0.02
@@ -29,6 +29,10 @@ UNDONE = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 class PlacedCluster(KafkaCluster):
     """A cluster whose properties may speak of its ports and folders by their places."""
+
+    def __enter__(self) -> PlacedCluster:
+        super().__enter__()
+        return self
 
     def static_properties(self, node_id: int) -> dict[str, str]:
         places = self.places(self.nodes[node_id])
@@ -129,7 +133,10 @@ class Oracle:
     def _undo(self, case: Case) -> None:
         """Delete what was set; a sequence has to end where that is lawful."""
         touched = dict.fromkeys(
-            (each.type, each.name, entry.name) for request in case.requests for each in request for entry in each.entries
+            (each.type, each.name, entry.name)
+            for request in case.requests
+            for each in request
+            for entry in each.entries
         )
         for resource_type, name, key in touched:
             deletion = ResourceChange(resource_type, name, (ConfigEntry(key, Operation.DELETE, None),))

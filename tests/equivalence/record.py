@@ -1,4 +1,4 @@
-"""Ask a real Kafka the whole corpus and write its answers down: `python -m tests.equivalence.record [configuration...]`."""
+"""Ask a real Kafka the whole corpus and write it down: `python -m tests.equivalence.record [configuration...]`."""
 
 from __future__ import annotations
 

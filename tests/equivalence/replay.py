@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doorkeeper.rules.config_change import ConfigEntry, ResourceChange, ResourceType, judge_changes
 from tests.equivalence.configurations import CONFIGURATIONS, PLACES, context_of, fill
 
+from doorkeeper.rules.config_change import ConfigEntry, ResourceChange, ResourceType, judge_changes
+
 if TYPE_CHECKING:
-    from doorkeeper.rules.config_change import ResourceVerdict
     from tests.equivalence.cases import Answer, Case
+
+    from doorkeeper.rules.config_change import ResourceVerdict
 
 _SETS = re.compile(r"(?:Set\(|\[)([^\[\]()]*(?:\([^()]*\)[^\[\]()]*)*)(?:\)|\])")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.rules.config_change import Operation
 from tests.equivalence.cases import BROKER, GROUP, LOGGER, METRICS, TOPIC, Case, change
 from tests.equivalence.configurations import OTHER_TOPIC
 from tests.equivalence.configurations import TOPIC as ORDERS
+
+from doorkeeper.rules.config_change import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,7 +120,33 @@ def _brokers() -> Iterator[tuple[ResourceChange, ...]]:
         yield (change(BROKER, "", ("num.io.threads", size)),)
         yield (change(BROKER, "", ("num.network.threads", size)),)
         yield (change(BROKER, "", ("listener.name.plaintext.num.network.threads", size)),)
-    for milliseconds in ("-2", "-1", "0", "1", "299999", "300000", "300001", "600000", "600001", "604800000", "604800001"):
+    for key in ("log.flush.interval.ms", "compression.type", "message.max.bytes", "log.cleaner.backoff.ms"):
+        yield (change(BROKER, "1", (key, {"compression.type": "gzip"}.get(key, "1000"))),)
+        yield (change(BROKER, "1", (key, None, DELETE)),)
+    for legacy in (
+        (("num.io.threads", "9"), ("log.retention.ms", "5")),
+        (("num.io.threads", "99"),),
+        (("node.id", "1"),),
+    ):
+        yield (change(BROKER, "1", *legacy, legacy=True),)
+        yield (change(BROKER, "", *legacy, legacy=True),)
+
+
+def _logs() -> Iterator[tuple[ResourceChange, ...]]:
+    """Retention, the cleaner, and the groups' intervals."""
+    for milliseconds in (
+        "-2",
+        "-1",
+        "0",
+        "1",
+        "299999",
+        "300000",
+        "300001",
+        "600000",
+        "600001",
+        "604800000",
+        "604800001",
+    ):
         for key in ("log.retention.ms", "log.local.retention.ms", "log.roll.ms", "log.roll.jitter.ms"):
             yield (change(BROKER, "", (key, milliseconds)),)
         yield (change(BROKER, "1", ("log.local.retention.ms", milliseconds), ("log.retention.ms", "300000")),)
@@ -134,19 +161,14 @@ def _brokers() -> Iterator[tuple[ResourceChange, ...]]:
     for key in ("consumer", "share", "streams"):
         for interval in ("0", "499", "500", "1000", "2000", "2001", "15000", "15001", "60000"):
             yield (change(BROKER, "", (f"group.{key}.assignment.interval.ms", interval)),)
-    for key in ("log.flush.interval.ms", "compression.type", "message.max.bytes", "log.cleaner.backoff.ms"):
-        yield (change(BROKER, "1", (key, {"compression.type": "gzip"}.get(key, "1000"))),)
-        yield (change(BROKER, "1", (key, None, DELETE)),)
-    for legacy in ((("num.io.threads", "9"), ("log.retention.ms", "5")), (("num.io.threads", "99"),), (("node.id", "1"),)):
-        yield (change(BROKER, "1", *legacy, legacy=True),)
-        yield (change(BROKER, "", *legacy, legacy=True),)
 
 
 def _connections() -> Iterator[tuple[ResourceChange, ...]]:
     per_ip, overrides = "max.connections.per.ip", "max.connections.per.ip.overrides"
     for text in (
         "", "127.0.0.1:5", "127.0.0.1:5,10.0.0.1:6", "127.0.0.1:x", "127.0.0.1", ":5", "127.0.0.1:", "host:1:2",
-        "::1:5", "a b:5", "a/b:5,c:6", ",", ",a:1", "a:1,", " a : 1 , b : 2 ", "a:99999999999", "a:-1", "a:+1", "a:1,a:2",
+        "::1:5", "a b:5", "a/b:5,c:6", ",", ",a:1", "a:1,", " a : 1 , b : 2 ", "a:99999999999", "a:-1", "a:+1",
+        "a:1,a:2",
     ):  # fmt: skip
         yield (change(BROKER, "", (overrides, text)),)
         yield (change(BROKER, "", (overrides, text), (per_ip, "0")),)
@@ -173,12 +195,14 @@ def _listeners() -> Iterator[tuple[ResourceChange, ...]]:
         f"{BOTH},INTERNAL://127.0.0.1:0", f"{HERE},EXTERNAL://127.0.0.1:0", f"{HERE},SPARE://127.0.0.1:0",
     ):  # fmt: skip
         yield (change(BROKER, "1", (key, text)),)
-        yield (change(BROKER, "1", (key, text), (protocols, f"{MAP},EXT:PLAINTEXT,INTERNAL:SASL_PLAINTEXT,EXTERNAL:SSL")),)
+        yield (
+            change(BROKER, "1", (key, text), (protocols, f"{MAP},EXT:PLAINTEXT,INTERNAL:SASL_PLAINTEXT,EXTERNAL:SSL")),
+        )
     for text in (
         MAP, "", "x", "PLAINTEXT:PLAINTEXT", "CONTROLLER:PLAINTEXT", f"{MAP},EXT:NONE", f"{MAP},EXT:plaintext",
         f"{MAP},plaintext:SSL", f"{MAP},:SSL", f"{MAP},EXT", "CONTROLLER:PLAINTEXT,PLAINTEXT:SSL",
         "CONTROLLER:SSL,PLAINTEXT:PLAINTEXT", f"{MAP},EXT:SSL", f"{MAP},INTERNAL:SASL_PLAINTEXT,EXTERNAL:PLAINTEXT",
-        f"{MAP},INTERNAL:PLAINTEXT,EXTERNAL:PLAINTEXT", f" CONTROLLER : PLAINTEXT , PLAINTEXT : PLAINTEXT ",
+        f"{MAP},INTERNAL:PLAINTEXT,EXTERNAL:PLAINTEXT", " CONTROLLER : PLAINTEXT , PLAINTEXT : PLAINTEXT ",
     ):  # fmt: skip
         yield (change(BROKER, "1", (protocols, text)),)
     yield (change(BROKER, "", (key, BOTH)),)
@@ -223,7 +247,18 @@ def _security() -> Iterator[tuple[ResourceChange, ...]]:
 
 
 def _directories() -> Iterator[tuple[ResourceChange, ...]]:
-    for text in ("", "*", "*,x", "@DATA@", "@DATA@-second", "@DATA@,@DATA@-second", "/x", "@DATA@,/x,/y", " @DATA@ ", ","):
+    for text in (
+        "",
+        "*",
+        "*,x",
+        "@DATA@",
+        "@DATA@-second",
+        "@DATA@,@DATA@-second",
+        "/x",
+        "@DATA@,/x,/y",
+        " @DATA@ ",
+        ",",
+    ):
         yield (change(BROKER, "1", ("cordoned.log.dirs", text)),)
         yield (change(BROKER, "1", ("cordoned.log.dirs", text, APPEND)),)
     yield (change(BROKER, "1", ("cordoned.log.dirs", "@DATA@", SUBTRACT)),)
@@ -278,7 +313,10 @@ def _topics() -> Iterator[tuple[ResourceChange, ...]]:
         (("min.insync.replicas", "2"),),
     ):
         yield (change(TOPIC, ORDERS, *entries),)
-    for unit, values in (("ms", ("-2", "-1", "0", "600000", "600001")), ("bytes", ("-2", "-1", "0", "999", "1000", "1001"))):
+    for unit, values in (
+        ("ms", ("-2", "-1", "0", "600000", "600001")),
+        ("bytes", ("-2", "-1", "0", "999", "1000", "1001")),
+    ):
         for value in values:
             cleanup = ("cleanup.policy", "delete")
             yield (change(TOPIC, ORDERS, remote, cleanup, (f"{local}.{unit}", value)),)
@@ -289,7 +327,10 @@ def _topics() -> Iterator[tuple[ResourceChange, ...]]:
 
 def _groups() -> Iterator[tuple[ResourceChange, ...]]:
     for key, values in (
-        ("consumer.session.timeout.ms", ("44999", "45000", "46000", "50000", "55000", "55001", "60000", "60001", "5000")),
+        (
+            "consumer.session.timeout.ms",
+            ("44999", "45000", "46000", "50000", "55000", "55001", "60000", "60001", "5000"),
+        ),
         ("consumer.heartbeat.interval.ms", ("4999", "5000", "5499", "5500", "6000", "15000", "15001")),
         ("consumer.assignment.interval.ms", ("0", "999", "1000", "1500", "1501", "15000", "15001")),
         ("share.session.timeout.ms", ("44999", "45000", "60000", "60001")),
@@ -302,13 +343,18 @@ def _groups() -> Iterator[tuple[ResourceChange, ...]]:
         ("streams.heartbeat.interval.ms", ("4999", "5000", "15000", "15001")),
         ("streams.num.standby.replicas", ("0", "1", "2", "3")),
         ("streams.assignment.interval.ms", ("0", "15000", "15001")),
-        ("share.auto.offset.reset", ("earliest", "latest", "by_duration:PT1H", "by_duration:-PT1H", "by_duration:x", "none")),
+        (
+            "share.auto.offset.reset",
+            ("earliest", "latest", "by_duration:PT1H", "by_duration:-PT1H", "by_duration:x", "none"),
+        ),
         ("share.isolation.level", ("read_committed", "READ_COMMITTED", "x")),
     ):
         for value in values:
             yield (change(GROUP, "readers", (key, value)),)
     yield (change(GROUP, "readers", ("consumer.session.timeout.ms", "1"), ("no.such.key", "1")),)
-    yield (change(GROUP, "readers", ("consumer.session.timeout.ms", "45000"), ("consumer.heartbeat.interval.ms", "15000")),)
+    yield (
+        change(GROUP, "readers", ("consumer.session.timeout.ms", "45000"), ("consumer.heartbeat.interval.ms", "15000")),
+    )
 
 
 def _metrics() -> Iterator[tuple[ResourceChange, ...]]:
@@ -317,7 +363,8 @@ def _metrics() -> Iterator[tuple[ResourceChange, ...]]:
         ("metrics", ("", "*", "org.apache.kafka.producer.", "a,,b", "a,a")),
         ("match", (
             "", "client_id=a", "client_id", "client_id=", "=a", "client_id=a=b", "client_id=[", "client_id=a*+",
-            " client_id = a ", "bogus=a", "client_id=a,client_source_port=1.*", "client_id=(?<x>a)\\\\k<x>", "client_id=a,b",
+            " client_id = a ", "bogus=a", "client_id=a,client_source_port=1.*", "client_id=(?<x>a)\\\\k<x>",
+            "client_id=a,b",
             "client_id=*", "client_id=a{2}", "client_id=a{", "client_id=)", "client_id=\\\\", "client_id=\\\\p{Lu}",
             "client_id=\\\\p{Nope}", "client_id=(?i)a", "client_id=(?y)a", "client_id=[a&&[b]]", "client_id=a++",
         )),
@@ -346,7 +393,7 @@ def _cases(configuration: str, requests: Iterator[tuple[ResourceChange, ...]]) -
 
 def everywhere(configuration: str) -> Iterator[Case]:
     """Cross-checks, asked under every static configuration."""
-    for requests in (_brokers, _connections, _listeners, _security, _directories, _topics, _groups):
+    for requests in (_brokers, _logs, _connections, _listeners, _security, _directories, _topics, _groups):
         yield from _cases(configuration, requests())
 
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.rules.config_schema import Scope
 from doorkeeper.rules.class_names import KAFKA_CLASSES
+from doorkeeper.rules.config_schema import Scope
 from doorkeeper.rules.group_checks import GROUP_CHECKS
 from doorkeeper.rules.javatext import parse_int
 from doorkeeper.rules.listener_checks import (

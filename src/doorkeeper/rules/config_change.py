@@ -35,6 +35,7 @@ from doorkeeper.rules.group_config import refusal_of_group
 from doorkeeper.rules.javatext import parse_int
 from doorkeeper.rules.logger_config import refusal_of_loggers
 from doorkeeper.rules.reported_config import is_reported, reported_static_keys, select_reported
+from doorkeeper.rules.server_properties import PropertyViolation, check_properties
 from doorkeeper.rules.static_config import View
 from doorkeeper.rules.topic_config import refusal_of_topic
 from doorkeeper.rules.verdict import RuleId
@@ -52,9 +53,11 @@ __all__ = [
     "ControllerDoor",
     "Features",
     "Operation",
+    "PropertyViolation",
     "ResourceChange",
     "ResourceType",
     "ResourceVerdict",
+    "check_properties",
     "is_reported",
     "judge_changes",
     "reported_static_keys",

@@ -19,27 +19,29 @@ _GROUP_NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9]*")
 _PLAIN_ESCAPES: Final = frozenset("123456789aAbBdDefGhHnrRsStvVwWXzZ")
 _NOT_IN_CLASS: Final = frozenset("123456789AbBGRXzZ")
 _MAX_REPETITION: Final = (1 << 31) - 1
-_POSIX: Final = frozenset(
-    ("Lower", "Upper", "ASCII", "Alpha", "Digit", "Alnum", "Punct", "Graph", "Print", "Blank", "Cntrl", "XDigit", "Space")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_POSIX: Final = _words("Lower Upper ASCII Alpha Digit Alnum Punct Graph Print Blank Cntrl XDigit Space")
+_CATEGORIES: Final = _words(
+    "Cn Lu Ll Lt Lm Lo Mn Me Mc Nd Nl No Zs Zl Zp Cc Cf Co Cs Pd Ps Pe Pc Po Sm Sc Sk So Pi Pf L M N Z C P S LC LD L1 all"
 )
-_CATEGORIES: Final = frozenset(
-    "Cn Lu Ll Lt Lm Lo Mn Me Mc Nd Nl No Zs Zl Zp Cc Cf Co Cs Pd Ps Pe Pc Po Sm Sc Sk So Pi Pf "
-    "L M N Z C P S LC LD L1 all".split()
-)
-_JAVA: Final = frozenset(
+_JAVA: Final = _words(
     "javaLowerCase javaUpperCase javaAlphabetic javaIdeographic javaTitleCase javaDigit javaDefined javaLetter "
     "javaLetterOrDigit javaJavaIdentifierStart javaJavaIdentifierPart javaUnicodeIdentifierStart "
-    "javaUnicodeIdentifierPart javaIdentifierIgnorable javaSpaceChar javaWhitespace javaISOControl javaMirrored".split()
+    "javaUnicodeIdentifierPart javaIdentifierIgnorable javaSpaceChar javaWhitespace javaISOControl javaMirrored"
 )
-_BINARY: Final = frozenset(
+_BINARY: Final = _words(
     "ALPHABETIC LETTER IDEOGRAPHIC LOWERCASE UPPERCASE TITLECASE WHITE_SPACE CONTROL PUNCTUATION HEX_DIGIT ASSIGNED "
     "NONCHARACTER_CODE_POINT DIGIT ALNUM BLANK GRAPH PRINT WORD JOIN_CONTROL WHITESPACE HEXDIGIT "
-    "NONCHARACTERCODEPOINT JOINCONTROL EMOJI EMOJI_PRESENTATION EMOJI_MODIFIER EMOJI_MODIFIER_BASE EMOJI_COMPONENT "
-    "EXTENDED_PICTOGRAPHIC".split()
+    "NONCHARACTERCODEPOINT JOINCONTROL"
 )
-_SCRIPTS: Final = frozenset(
+_SCRIPTS: Final = _words(
     "LATIN GREEK CYRILLIC ARABIC HEBREW HAN HIRAGANA KATAKANA HANGUL THAI DEVANAGARI ARMENIAN GEORGIAN BENGALI TAMIL "
-    "TELUGU COMMON INHERITED UNKNOWN".split()
+    "TELUGU COMMON INHERITED UNKNOWN"
 )
 
 
@@ -235,9 +237,13 @@ class _Parser:
             return
         if letter in _PLAIN_ESCAPES and not (in_class and letter in _NOT_IN_CLASS):
             return
-        parse = {"0": self.octal, "x": self.hexadecimal, "u": self.unicode, "c": self.take, "N": self.character_name}.get(
-            letter
-        )
+        parse = {
+            "0": self.octal,
+            "x": self.hexadecimal,
+            "u": self.unicode,
+            "c": self.take,
+            "N": self.character_name,
+        }.get(letter)
         if parse is not None:
             parse()
         elif letter in "pP":

@@ -53,7 +53,8 @@ def _early_start(view: View) -> str | None:
     early = view.optional_items(EARLY_START) or []
     for name in filter(None, map(trim, early)):
         if name not in bound:
-            return f"{EARLY_START} contains listener {name}, but this is not contained in {LISTENERS} or {CONTROLLER_NAMES}"
+            known = f"{LISTENERS} or {CONTROLLER_NAMES}"
+            return f"{EARLY_START} contains listener {name}, but this is not contained in {known}"
     return None
 
 

@@ -94,7 +94,7 @@ def _declared_protocols(text: str) -> Mapping[str, str]:
 
 
 def security_protocols(view: View) -> Mapping[str, str]:
-    """The protocol of each listener; without an explicit map, controller listeners are PLAINTEXT unless others aren't."""
+    """The protocol of each listener; without an explicit map, controllers' are PLAINTEXT if nothing else is in use."""
     declared = _declared_protocols(view.text(PROTOCOL_MAP))
     if view.is_set(PROTOCOL_MAP):
         return declared

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.rules.config_request import Refusal
 from doorkeeper.rules.codes import ErrorCode
 from doorkeeper.rules.config_levels import load_levels
+from doorkeeper.rules.config_request import Refusal
 from doorkeeper.rules.config_schema import parse_value
 from doorkeeper.rules.java_pattern import is_java_pattern
 from doorkeeper.rules.listener_config import LISTENER_KEYS, bad_listener_value, broker_endpoints
@@ -99,4 +99,5 @@ def _reporters(new: View, changed: frozenset[str], class_exists: Callable[[str],
     if not isinstance(reporters, list) or all(map(class_exists, reporters)):
         return None
     names = ", ".join(sorted(changed))
-    return f"Validation of dynamic config update of Set({names}) failed with class class kafka.server.DynamicMetricsReporters"
+    part = "class kafka.server.DynamicMetricsReporters"
+    return f"Validation of dynamic config update of Set({names}) failed with class {part}"

@@ -189,7 +189,9 @@ def _cleaner(new: View, current: View) -> str | None:
 
 PARTS: Final = (
     Part(RuleId.CONFIG_THREAD_POOL, GROUPS["thread_pool"], GROUPS["thread_pool"], _thread_pools),
-    Part(RuleId.CONFIG_LOCAL_RETENTION, GROUPS["log"], RETENTION_KEYS | {LOCAL_MS}, _local_retention_ms, stateless=True),
+    Part(
+        RuleId.CONFIG_LOCAL_RETENTION, GROUPS["log"], RETENTION_KEYS | {LOCAL_MS}, _local_retention_ms, stateless=True
+    ),
     Part(
         RuleId.CONFIG_LOCAL_RETENTION,
         GROUPS["log"],
@@ -208,5 +210,3 @@ def wrapped(message: str) -> str:
     """As `processReconfiguration` passes on what a part said: an exception inside another's message."""
     inner = f"org.apache.kafka.common.config.ConfigException: {message}"
     return f"Invalid value {inner} for configuration Invalid dynamic configuration"
-
-

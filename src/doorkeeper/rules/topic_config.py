@@ -112,15 +112,15 @@ def refusal_of_topic(
     for key in proposed:
         if key not in SCHEMA:
             return _invalid(RuleId.CONFIG_KEY_UNKNOWN, f"Unknown topic config name: {key}")
+    for key, message in defaults.problems.items():
+        if key not in proposed:
+            return _invalid(RuleId.CONFIG_VALUE_INVALID, message)
     own: dict[str, ParsedValue] = {}
     for key, text in sorted(proposed.items()):
         parsed = parse_value(SCHEMA[key], text)
         if isinstance(parsed, ConfigProblem):
             return _invalid(RuleId.CONFIG_VALUE_INVALID, parsed.message)
         own[key] = parsed
-    for key, message in defaults.problems.items():
-        if key not in own:
-            return _invalid(RuleId.CONFIG_VALUE_INVALID, message)
     return _refusal_of_values(TopicValues(own, defaults), stored)
 
 

@@ -17,10 +17,11 @@ from doorkeeper.errors import LocalProtocolError, RemoteProtocolError
 from doorkeeper.rules.codes import ErrorCode
 from doorkeeper.wire.cloning import with_plain_codes
 from doorkeeper.wire.encoder import encoder
-from doorkeeper.wire.fence import fenced, is_harmless, is_screened, read_unsigned_varint
+from doorkeeper.wire.fence import fenced, is_harmless, is_screened
 from doorkeeper.wire.framing import Frame
 from doorkeeper.wire.memory import remembered
 from doorkeeper.wire.messages import API_KEYS, API_VERSIONS, api_name, is_flexible, message_classes
+from doorkeeper.wire.walking import read_unsigned_varint
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,10 +15,10 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from doorkeeper.wire.defaults import empty_value
-from doorkeeper.wire.fence import write_unsigned_varint
 from doorkeeper.wire.framing import Frame
 from doorkeeper.wire.memory import remembered
 from doorkeeper.wire.schema import FIXED_SIZES, Shape, shape_of, tag_of
+from doorkeeper.wire.walking import write_unsigned_varint
 
 Encode: TypeAlias = Callable[[Any, Callable[[Frame], None]], None]
 """(message, append) -> None: appends the message's bytes, piece by piece."""

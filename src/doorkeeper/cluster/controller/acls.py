@@ -1,4 +1,4 @@
-"""Access control lists, as storage. From AclControlManager, AclApis, ResourcePatternFilter and AccessControlEntryFilter."""
+"""Access control lists, as storage. From AclControlManager, AclApis and ResourcePatternFilter."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def _check_creation(creation: AclCreation) -> Failure | None:
 
 
 def decide_delete_acls(image: MetadataImage, request: DeleteAclsRequest) -> Decision[DeleteAclsResponse]:
-    """Delete what each filter matches; too many at once fail the whole request, since half a deletion is easily missed."""
+    """Delete what each filter matches; too many at once fail the whole request: half a deletion is easily missed."""
     removed: dict[UUID, None] = {}
     results = []
     for one in request.filters:

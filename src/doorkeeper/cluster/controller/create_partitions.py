@@ -66,9 +66,7 @@ def decide_create_partitions(
         )
         code, message = (ErrorCode.none, None) if failure is None else (failure.code, failure.message)
         results.append(CreatePartitionsTopicResult(topic.name, code, message))
-    return Decision(
-        batch.records(validate_only=request.validate_only), CreatePartitionsResponse(tuple(results))
-    )
+    return Decision(batch.records(validate_only=request.validate_only), CreatePartitionsResponse(tuple(results)))
 
 
 def _grow(image: MetadataImage, topic: CreatePartitionsTopic, placer: Placer, batch: RecordBatch) -> Failure | None:
@@ -92,9 +90,7 @@ def _check_count(existing: TopicImage, topic: CreatePartitionsTopic) -> Failure 
     if topic.count == count:
         return Failure(ErrorCode.invalid_partitions, f"Topic already has {count} partition(s).")
     if topic.count < count:
-        message = (
-            f"The topic {topic.name} currently has {count} partition(s); {topic.count} would not be an increase."
-        )
+        message = f"The topic {topic.name} currently has {count} partition(s); {topic.count} would not be an increase."
         return Failure(ErrorCode.invalid_partitions, message)
     if topic.count - count > MAX_PARTITIONS_PER_REQUEST:
         return Failure(ErrorCode.policy_violation, "Excessively large number of partitions per request.")

@@ -107,9 +107,7 @@ def decide_create_topics(
         if isinstance(outcome, Failure):
             outcome = CreatableTopicResult(topic.name, error_code=outcome.code, error_message=outcome.message)
         results.append(outcome)
-    return Decision(
-        creation.batch.records(validate_only=request.validate_only), CreateTopicsResponse(tuple(results))
-    )
+    return Decision(creation.batch.records(validate_only=request.validate_only), CreateTopicsResponse(tuple(results)))
 
 
 class _Creation:

@@ -15,9 +15,7 @@ from doorkeeper.cluster.image.topics import TopicImage
 from doorkeeper.wire.metadata.serde import VersionedRecord
 from doorkeeper.wire.metadata.types import RemoveTopicRecord
 
-UNKNOWN_TOPIC: Final = Failure(
-    ErrorCode.unknown_topic_or_partition, "This server does not host this topic-partition."
-)
+UNKNOWN_TOPIC: Final = Failure(ErrorCode.unknown_topic_or_partition, "This server does not host this topic-partition.")
 UNKNOWN_ID: Final = Failure(ErrorCode.unknown_topic_id, "This server does not host this topic ID.")
 
 
@@ -85,9 +83,7 @@ def _find(image: MetadataImage, state: DeleteTopicState, times: int) -> TopicIma
     return image.topics.by_name.get(state.name) or UNKNOWN_TOPIC
 
 
-def _delete(
-    state: DeleteTopicState, topic: TopicImage, batch: RecordBatch, *, repeated: bool
-) -> DeletableTopicResult:
+def _delete(state: DeleteTopicState, topic: TopicImage, batch: RecordBatch, *, repeated: bool) -> DeletableTopicResult:
     if repeated:
         failure: Failure | None = _invalid("The provided topic name maps to an ID that was already supplied.")
     else:

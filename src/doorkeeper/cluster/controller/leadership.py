@@ -1,8 +1,8 @@
 """Who leads the partitions when a broker goes or comes.
 
-From ReplicationControlManager.generateLeaderAndIsrUpdates. A partition here has one replica, so nobody can take over: it
-is leaderless while its broker is away and led by it again afterwards. The sole replica never leaves the ISR, as in Kafka
-without eligible leader replicas: nothing is lost by waiting for it.
+From ReplicationControlManager.generateLeaderAndIsrUpdates. A partition here has one replica, so nobody can take over:
+it is leaderless while its broker is away and led by it again afterwards. The sole replica never leaves the ISR, as in
+Kafka without eligible leader replicas: nothing is lost by waiting for it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """On which broker a new partition goes.
 
-Kafka's StripedReplicaPlacer begins at a random broker; here the broker with the fewest partitions takes the next one, so
-leaders spread evenly and the same image gives the same placement. One replica each (design decision 11).
+Kafka's StripedReplicaPlacer begins at a random broker; here the broker with the fewest partitions takes the next one,
+so leaders spread evenly and the same image gives the same placement. One replica each (design decision 11).
 """
 
 from __future__ import annotations

@@ -41,9 +41,7 @@ def decide_allocate_producer_ids(
         return Decision((), AllocateProducerIdsResponse(broker.code, broker.message))
     first = 0 if image.next_producer_id == NO_PRODUCER_IDS else image.next_producer_id
     if first > LONG_MAX - BLOCK_SIZE:
-        message = (
-            "Exhausted all producerIds as the next block's end producerId has exceeded the int64 type limit"
-        )
+        message = "Exhausted all producerIds as the next block's end producerId has exceeded the int64 type limit"
         return Decision((), AllocateProducerIdsResponse(ErrorCode.unknown_server_error, message))
     record = ProducerIdsRecord(
         broker_id=request.broker_id, broker_epoch=request.broker_epoch, next_producer_id=first + BLOCK_SIZE

@@ -1,7 +1,7 @@
 """Changes to client quotas (KIP-546, KIP-599, KIP-612). From ClientQuotaControlManager.
 
-A client id is any string (KIP-190); it is stored as it is. Where Kafka's own code forgets what it checked (the same entity
-or key twice), the item is refused whole and nothing of it is stored.
+A client id is any string (KIP-190); it is stored as it is. Where Kafka's own code forgets what it checked (the same
+entity or key twice), the item is refused whole and nothing of it is stored.
 """
 
 from __future__ import annotations

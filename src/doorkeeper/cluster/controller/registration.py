@@ -1,14 +1,14 @@
 """Brokers and controllers that join the cluster. From ClusterControlManager.registerBroker and registerController.
 
-BrokerRegistration version 6 (KAFKA-19931) brings the broker's static configs: those keys that the rulebook's checks read,
-and no other, are kept. At our own metadata.version they go into the record; at Kafka's levels the record can't carry
-them, so the caller keeps what the response says in memory.
+BrokerRegistration version 6 (KAFKA-19931) brings the broker's static configs: those keys that the rulebook's checks
+read, and no other, are kept. At our own metadata.version they go into the record; at Kafka's levels the record can't
+carry them, so the caller keeps what the response says in memory.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -21,8 +21,8 @@ from doorkeeper.cluster.controller.leadership import records_without_leader
 from doorkeeper.cluster.controller.sessions import HeartbeatTracker
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.image.registrations import BrokerRegistration
-from doorkeeper.rules.config_schema import BROKER, load_schema
 from doorkeeper.rules.config_change import select_reported
+from doorkeeper.rules.config_schema import BROKER, load_schema
 from doorkeeper.wire.metadata.levels import FEATURE_NAME, MetadataVersion
 from doorkeeper.wire.metadata.serde import VersionedRecord
 from doorkeeper.wire.metadata.types import (
@@ -193,7 +193,7 @@ def _check_directories(image: MetadataImage, request: BrokerRegistrationRequest)
 def _check_listeners(listeners: tuple[RegisteredListener, ...]) -> Failure | None:
     if not listeners:
         return _invalid("No listeners specified in request")
-    if twice := _first_twice(one.name for one in listeners):
+    if (twice := _first_twice(one.name for one in listeners)) is not None:
         return _invalid(f"Duplicate listener {twice} in request")
     for one in listeners:
         if one.security_protocol not in SECURITY_PROTOCOLS:
@@ -204,7 +204,7 @@ def _check_listeners(listeners: tuple[RegisteredListener, ...]) -> Failure | Non
 def _check_features(image: MetadataImage, request: BrokerRegistrationRequest) -> Failure | None:
     finalized = finalized_features(image)
     supported = {one.name: one for one in request.features}
-    if twice := _first_twice(one.name for one in request.features):
+    if (twice := _first_twice(one.name for one in request.features)) is not None:
         return _invalid(f"Duplicate feature {twice} in request")
     for one in request.features:
         failure = _check_feature(one, finalized.get(one.name, 0))
@@ -230,7 +230,7 @@ def _check_feature(feature: RegisteredFeature, finalized: int) -> Failure | None
 
 
 def _select_static_configs(reported: tuple[ReportedConfig, ...]) -> tuple[dict[str, str | None], tuple[str, ...]]:
-    """What the rulebook wants to know, and the names of what else was sent. A secret is never kept, whatever its key."""
+    """What the rulebook wants to know, and the names of what else was sent. A secret is never kept."""
     values = {one.name: one.value for one in reported}
     wanted = select_reported({name: value for name, value in values.items() if value is not None})
     schema = load_schema(BROKER)
@@ -295,7 +295,7 @@ def _features(features: tuple[RegisteredFeature, ...]) -> tuple[SupportedFeature
     )
 
 
-def _first_twice(names: Iterable[Hashable]) -> Hashable | None:
+def _first_twice(names: Iterable[str]) -> str | None:
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
 

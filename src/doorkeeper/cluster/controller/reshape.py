@@ -7,11 +7,11 @@ is left out (Kafka's one-class-for-all-versions messages do the same). Nested st
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from kio.schema.errors import ErrorCode
 
@@ -32,7 +32,7 @@ def reshape(source: object, target: type[T], **given: object) -> T:
     :raises TypeError: if the target requires a field that is neither given nor in the source.
     """
     values = dict(given)
-    for name, convert in _slots(target):
+    for name, convert in _slots(cast("Hashable", target)):
         if name in given:
             continue
         value = getattr(source, name, _ABSENT)
@@ -42,7 +42,7 @@ def reshape(source: object, target: type[T], **given: object) -> T:
 
 
 @cache
-def _slots(target: type[Any]) -> tuple[_Slot, ...]:
+def _slots(target: Any) -> tuple[_Slot, ...]:
     hints = get_type_hints(target)
     return tuple(_Slot(one.name, _converter(hints[one.name])) for one in fields(target) if one.init)
 

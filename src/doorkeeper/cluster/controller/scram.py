@@ -91,9 +91,10 @@ def decide_alter_user_scram_credentials(
 ) -> Decision[AlterUserScramCredentialsResponse]:
     """Store and remove credentials; a user named twice is refused, since the order would decide."""
     batch = RecordBatch()
-    times = Counter(one.name for one in (*request.deletions, *request.upsertions))
+    changes: list[ScramCredentialDeletion | ScramCredentialUpsertion] = [*request.deletions, *request.upsertions]
+    times = Counter(one.name for one in changes)
     results: dict[str, Failure | None] = {}
-    for one in (*request.deletions, *request.upsertions):
+    for one in changes:
         failure = _check(image, one, times[one.name] > 1)
         if failure is None:
             failure = batch.add([VersionedRecord(_record_of(one), 0)])

@@ -1,7 +1,7 @@
 """When each broker was last heard of. From BrokerHeartbeatTracker and BrokerHeartbeatManager.
 
-A frozen value: each method that notes something returns the next tracker. It lives in the controller's memory only; after
-a restart every unfenced broker is given a whole session to be heard of.
+A frozen value: each method that notes something returns the next tracker. It lives in the controller's memory only;
+after a restart every unfenced broker is given a whole session to be heard of.
 """
 
 from __future__ import annotations

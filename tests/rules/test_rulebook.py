@@ -82,4 +82,5 @@ def test_the_catalogue_has_every_rule() -> None:
 
 
 def test_no_old_answer_is_the_new_code() -> None:
-    assert ErrorCode.RESOURCE_IDENTIFIER_TOO_LARGE not in {code for info in CATALOGUE.values() for code in info.codes_old}
+    old = {code for info in CATALOGUE.values() for code in info.codes_old}
+    assert ErrorCode.RESOURCE_IDENTIFIER_TOO_LARGE not in old

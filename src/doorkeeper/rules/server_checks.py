@@ -65,7 +65,7 @@ def _quorum_is_named(view: View) -> str | None:
 def _voters_and_node(view: View) -> str | None:
     voters = _voter_ids(view)
     node = view.integer("node.id")
-    shown = f"{VOTERS}=Set({', '.join(str(voter) for voter in sorted(filter(None.__ne__, voters), key=str))})"
+    shown = f"{VOTERS}=Set({', '.join(str(voter) for voter in sorted(voters - {None}, key=str))})"
     found = roles(view)
     if found == {"broker"}:
         if node in voters:

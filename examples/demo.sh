@@ -1,12 +1,22 @@
 #!/usr/bin/env bash
 # The demo behind `make demo`: what the rulebook says about sample names and config changes.
 set -euo pipefail
+export LC_ALL=C.UTF-8
 doorkeeper=${1:-doorkeeper}
 here=$(cd "$(dirname "$0")" && pwd)
 
 heading() { printf '\n== %s\n' "$1"; }
 # A refusal (exit 1) is what the demo wants to show; anything else but 0 is a failure.
-run() { printf '$ doorkeeper %s\n' "$(printf '%s ' "$@" | cut -c1-110)"; "$doorkeeper" "$@" || [ $? -eq 1 ]; }
+run() { show "$@"; "$doorkeeper" "$@" || [ $? -eq 1 ]; }
+show() {
+  local argument line='$ doorkeeper'
+  for argument in "$@"; do
+    argument=${argument//"$here"/examples}
+    [ "${#argument}" -gt 60 ] && argument="${argument:0:6}… (${#argument} characters)"
+    line+=" '$argument'"
+  done
+  printf '%s\n' "$line"
+}
 repeat() { printf "%0.s$1" $(seq "$2"); }
 
 heading "Names: KIP-1233 gives every identifier a length, counted as Kafka counts it"

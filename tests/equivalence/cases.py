@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.rules.config_change import ConfigEntry, Operation, ResourceChange, ResourceType
@@ -22,19 +23,28 @@ METRICS, LOGGER = ResourceType.CLIENT_METRICS, ResourceType.BROKER_LOGGER
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Requests in a row; a single one is only validated, several are carried out."""
+    """Requests in a row; a single one, or any after a poison, is only validated, several are carried out."""
 
     configuration: str
     requests: tuple[tuple[ResourceChange, ...], ...]
+    poison: ResourceChange | None = None
+    """A change sent to the controller first, which stores it unjudged."""
+    final: bool = field(default=False, compare=False)
+    """Whether what it changed may stay: nothing is asked of that Kafka afterwards."""
 
     @property
     def is_sequence(self) -> bool:
         """Whether the requests change something."""
-        return len(self.requests) > 1
+        return len(self.requests) > 1 and self.poison is None
 
     def key(self) -> str:
         """The case as one line of text: its identity."""
-        return json.dumps([self.configuration, [[_to_json(change) for change in each] for each in self.requests]])
+        return json.dumps([self.configuration, *self.to_json()])
+
+    def to_json(self) -> list[Any]:
+        """The requests, and the poison if there is one."""
+        requests = [[_to_json(change) for change in each] for each in self.requests]
+        return [requests, _to_json(self.poison)] if self.poison else [requests]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +78,19 @@ def write_vectors(path: Path, configuration: str, vectors: Iterable[Vector]) -> 
     header = {"kafka_version": KAFKA_VERSION, "configuration": configuration}
     lines = [json.dumps(header)]
     for vector in vectors:
-        requests = [[_to_json(change) for change in each] for each in vector.case.requests]
-        lines.append(json.dumps([requests, vector.answers], ensure_ascii=True, separators=(",", ":")))
-    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+        lines.append(json.dumps([vector.answers, *vector.case.to_json()], ensure_ascii=True, separators=(",", ":")))
+    text = "\n".join(lines) + "\n"
+    path.write_bytes(gzip.compress(text.encode("ascii"), mtime=0))
 
 
 def read_vectors(path: Path) -> Iterator[Vector]:
     """Read one file."""
-    first, *lines = path.read_text(encoding="ascii").splitlines()
+    first, *lines = gzip.decompress(path.read_bytes()).decode("ascii").splitlines()
     header = json.loads(first)
     if header["kafka_version"] != KAFKA_VERSION:
         raise ValueError(f"{path} is of Kafka {header['kafka_version']}")
     for line in lines:
-        requests, answers = json.loads(line)
-        case = Case(header["configuration"], tuple(tuple(_from_json(row) for row in each) for each in requests))
+        answers, requests, *poison = json.loads(line)
+        made = tuple(tuple(_from_json(row) for row in each) for each in requests)
+        case = Case(header["configuration"], made, _from_json(poison[0]) if poison else None)
         yield Vector(case, tuple(tuple((code, message) for code, message in each) for each in answers))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.equivalence import generated, written
-from tests.equivalence.sequences import sequences
+from tests.equivalence.random_cases import random_cases, walk
+from tests.equivalence.sequences import poisoned, sequences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,4 +27,7 @@ def _cases(configuration: str) -> Iterator[Case]:
     else:
         yield from generated.bounds_cases(configuration)
     yield from written.everywhere(configuration)
+    yield from random_cases(configuration)
     yield from sequences(configuration)
+    yield from poisoned(configuration)
+    yield walk(configuration)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tests.equivalence.cases import Answer, Case, Vector
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 APPLY_SECONDS = 20  # a change that was answered is applied by the broker a moment later
 POLL_SECONDS = 0.02
+MARKER = "marker.of.the.oracle"  # a key that no one judges
 STORED_TYPES = (ResourceType.BROKER, ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLIENT_METRICS)
 DYNAMIC_BROKER, DYNAMIC_DEFAULT = 2, 3  # DescribeConfigsResponse.ConfigSource
 UNDONE = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -63,7 +65,9 @@ class Oracle:
         node = cluster.nodes[1]
         controller = next(each for each in cluster.nodes.values() if each.controller_port is not None)
         self._places = dict(cluster.places(node)) | {"@CONTROLLER@": str(controller.controller_port)}
-        self._connection = cluster.connect_broker()
+        self._connect = cluster.connect_broker
+        self._connect_controller = cluster.connect_controller
+        self._connection = self._connect()
         for topic in (TOPIC, OTHER_TOPIC):
             wire.create_topic(self._connection, topic)
 
@@ -75,6 +79,8 @@ class Oracle:
 
     def answer(self, case: Case) -> Vector:
         """What Kafka says to each request of a case; what a sequence changed is undone."""
+        if case.poison is not None:
+            return self._answer_poisoned(case, case.poison)
         if not case.is_sequence:
             return Vector(case, (self._ask(case.requests[0], validate_only=True),))
         answers = []
@@ -83,8 +89,27 @@ class Oracle:
                 answers.append(self._ask(request, validate_only=False))
                 self._wait_until_applied(request, answers[-1])
         finally:
-            self._undo(case)
+            if not case.final:
+                self._undo(case)
         return Vector(case, tuple(answers))
+
+    def _answer_poisoned(self, case: Case, poison: ResourceChange) -> Vector:
+        cure = tuple(ConfigEntry(entry.name, Operation.DELETE, None) for entry in poison.entries)
+        try:
+            self._poison(poison, ConfigEntry(MARKER, Operation.SET, "poisoned"))
+            return Vector(case, tuple(self._ask(request, validate_only=True) for request in case.requests))
+        finally:
+            self._poison(replace(poison, entries=cure), ConfigEntry(MARKER, Operation.DELETE, None))
+
+    def _poison(self, change: ResourceChange, marker: ConfigEntry) -> None:
+        """Send a change to the controller; the broker has seen it when it shows the marker, or shows it no more."""
+        marking = ResourceChange(ResourceType.BROKER, "", (marker,))
+        with self._connect_controller() as controller:
+            for each in (change, marking):
+                (outcome,) = wire.incremental_alter_configs(controller, [self._to_wire(each)])
+                if outcome.code != 0:
+                    raise ValueError(f"The controller is not as lax as expected: {outcome}")
+        self._wait_for(marking)
 
     def _ask(self, request: tuple[ResourceChange, ...], *, validate_only: bool) -> tuple[Answer, ...]:
         changes = [self._to_wire(change) for change in request]
@@ -118,9 +143,19 @@ class Oracle:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"Kafka did not apply {change}")
             time.sleep(POLL_SECONDS)
+        self._reconnect()
+
+    def _reconnect(self) -> None:
+        """A network thread that a change ended took its connections with it."""
+        self._connection.close()
+        self._connection = self._connect()
 
     def _is_applied(self, change: ResourceChange) -> bool:
-        described = wire.describe_configs(self._connection, ResourceType.BROKER, change.name)
+        try:
+            described = wire.describe_configs(self._connection, ResourceType.BROKER, change.name)
+        except ConnectionError:
+            self._reconnect()
+            return False
         dynamic = {each.name: each.value for each in described.configs if _is_dynamic(each, change.name)}
         for entry in change.entries:
             if (entry.operation == Operation.DELETE) == (entry.name in dynamic):

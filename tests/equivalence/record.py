@@ -18,7 +18,7 @@ VECTORS = Path(__file__).parents[1] / "vectors"
 
 def vector_path(configuration: str) -> Path:
     """The file of one configuration."""
-    return VECTORS / f"config-verdicts-{configuration}.jsonl"
+    return VECTORS / f"config-verdicts-{configuration}.jsonl.gz"
 
 
 def record(configuration: str) -> None:

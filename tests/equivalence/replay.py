@@ -21,12 +21,17 @@ def replay(case: Case) -> tuple[tuple[Answer, ...], ...]:
     """The rulebook's answers to each request of a case; what is accepted is stored for the next."""
     configuration = CONFIGURATIONS[case.configuration]
     dynamic = configuration.dynamic
+    if case.poison is not None:
+        poison = case.poison
+        stored = {entry.name: entry.value for entry in _filled(poison).entries if entry.value is not None}
+        resource = ResourceType(poison.type), poison.name
+        dynamic[resource] = {**dynamic.get(resource, {}), **stored}
     answers = []
     for request in case.requests:
         verdicts = judge_changes([_filled(change) for change in request], context_of(configuration, dynamic))
         answers.append(tuple((int(verdict.code), _without_places(verdict)) for verdict in verdicts))
         for verdict in verdicts:
-            if verdict.accepted and verdict.proposed is not None:
+            if case.is_sequence and verdict.proposed is not None:
                 dynamic[ResourceType(verdict.type), verdict.name] = verdict.proposed
     return tuple(answers)
 

@@ -125,3 +125,38 @@ def sequences(configuration: str) -> Iterator[Case]:
     chosen = {"plain": _sequences, "advertised": _tiered}.get(configuration)
     for steps in chosen() if chosen else ():
         yield Case(configuration, tuple((step,) for step in steps))
+
+
+def poisoned(configuration: str) -> Iterator[Case]:
+    """What a broker says after its controller stored something that no broker would have accepted."""
+    after: tuple[tuple[ResourceChange, ...], ...] = (
+        (change(BROKER, "1", ("log.retention.ms", "5")),),
+        (change(BROKER, "", ("log.retention.ms", "5")),),
+        (change(BROKER, "1", ("num.io.threads", "9")),),
+        (change(BROKER, "", ("num.io.threads", "9")),),
+        (change(BROKER, "", ("num.io.threads", None, DELETE)),),
+        (change(BROKER, "", ("log.retention.ms", None, DELETE)),),
+        (change(BROKER, "", ("log.cleanup.policy", "compact", APPEND)),),
+        (change(BROKER, "1", ("log.cleanup.policy", "compact", APPEND)),),
+        (change(BROKER, "", ("min.insync.replicas", "1"), ("num.io.threads", "9"), legacy=True),),
+        (change(BROKER, "1", ("max.connections", "500")),),
+        (change(TOPIC, ORDERS, ("retention.ms", "5")),),
+    )
+    if configuration != "plain":
+        return
+    for name in ("", "1"):
+        for entry in (
+            ("log.retention.ms", "0"),
+            ("num.io.threads", "abc"),
+            ("log.cleanup.policy", "bogus"),
+            ("listeners", "PLAINTEXT://:1"),
+            ("node.id", "5"),
+            ("ssl.keystore.location", "x"),
+            ("group.consumer.assignment.interval.ms", "99999"),
+            ("log.cleaner.threads", "0"),
+            ("log.local.retention.ms", "700000000"),
+            ("listener.name.plaintext.num.network.threads", "x"),
+            ("listener.name.plaintext.unheard.of", "x"),
+            ("max.connections.per.ip", "0"),
+        ):
+            yield Case(configuration, after, poison=change(BROKER, name, entry))

@@ -27,7 +27,8 @@ def _words(text: str) -> frozenset[str]:
 
 _POSIX: Final = _words("Lower Upper ASCII Alpha Digit Alnum Punct Graph Print Blank Cntrl XDigit Space")
 _CATEGORIES: Final = _words(
-    "Cn Lu Ll Lt Lm Lo Mn Me Mc Nd Nl No Zs Zl Zp Cc Cf Co Cs Pd Ps Pe Pc Po Sm Sc Sk So Pi Pf L M N Z C P S LC LD L1 all"
+    "Cn Lu Ll Lt Lm Lo Mn Me Mc Nd Nl No Zs Zl Zp Cc Cf Co Cs Pd Ps Pe Pc Po Sm Sc Sk So Pi Pf "
+    "L M N Z C P S LC LD L1 all"
 )
 _JAVA: Final = _words(
     "javaLowerCase javaUpperCase javaAlphabetic javaIdeographic javaTitleCase javaDigit javaDefined javaLetter "

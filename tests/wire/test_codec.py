@@ -104,6 +104,21 @@ class TestBodies:
             encode_body(build(entity, {"group_id": "g" * 32768}))
 
 
+class TestNullArrays:
+    def test_are_read_where_the_schema_has_them(self) -> None:
+        assert decode_body(message_classes(3, 1).request, b"\xff\xff\xff\xff", 0).topics is None
+
+    @pytest.mark.parametrize("version", [1, 5])
+    def test_are_refused_inside_elements(self, version: int) -> None:
+        entity = message_classes(35, version).request
+        encoded = encode_body(sample(entity))
+        null = {1: b"\xff\xff\xff\xff", 5: b"\0"}[version]
+        partitions = {1: b"\0\0\0\1\0\0\0\1", 5: b"\2\0\0\0\1"}[version]
+        at = encoded.rindex(partitions)
+        with pytest.raises(RemoteProtocolError, match="non-nullable field partitions"):
+            decode_body(entity, encoded[:at] + null + encoded[at + len(partitions) :], 0)
+
+
 class TestMalformedBodies:
     V12 = message_classes(3, 12).request
     V0 = message_classes(3, 0).request
@@ -115,6 +130,7 @@ class TestMalformedBodies:
             (V12, b"\xff\xff\xff\xff\x0f", "longer than the message"),
             (V12, b"\xff\xff\xff\xff\xff\x0f", "more than five bytes"),
             (V0, b"\xff\xff\xff\xfe", "negative array length"),
+            (V0, b"\xff\xff\xff\xff", "non-nullable field topics was serialized as null"),
             (V0, b"\0\0\0\1\xff\xfe", "negative string length"),
             (V0, b"\0\0\0\1\xff\xff", "null"),
             (V0, b"\0\0\0\1\0\2\xff\xff", "UTF-8"),

@@ -21,7 +21,8 @@ from doorkeeper.wire.fence import fenced, is_harmless, is_screened
 from doorkeeper.wire.framing import Frame
 from doorkeeper.wire.memory import remembered
 from doorkeeper.wire.messages import API_KEYS, API_VERSIONS, api_name, is_flexible, message_classes
-from doorkeeper.wire.walking import read_unsigned_varint
+from doorkeeper.wire.nulls import null_check
+from doorkeeper.wire.walking import read_unsigned_varint, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ _read_int32 = struct.Struct(">i").unpack_from
 _write_int32 = struct.Struct(">i").pack
 _HEADER_BYTES: Final = 10
 _WRITE_FAULTS: Final = (struct.error, TypeError, AttributeError, ValueError, OverflowError)
-_READ_FAULTS: Final = (RemoteProtocolError, SerialError, ValueError, OverflowError)
+_READ_FAULTS: Final = (RemoteProtocolError, SerialError, ValueError, OverflowError, KeyError)
 
 
 class RequestHeader(NamedTuple):
@@ -144,24 +145,28 @@ def decode_body(entity: type[Any], frame: Frame, offset: int) -> Any:
 
     :raises RemoteProtocolError: whatever is wrong with the bytes.
     """
-    read = _reader(entity)
     try:
-        if is_screened(entity):
-            frame = bytes(frame)
-            if is_harmless(frame, offset):
-                with suppress(KeyError):
-                    body, size = read(frame, offset)
-                    return body if offset + size == len(frame) else _refuse_rest(len(frame) - offset - size)
-        frame, offset = fenced(entity, frame, offset)
-        return read(frame, offset)[0]
+        body = _read_body(entity, frame, offset)
+        null_check(entity)(body)
     except _READ_FAULTS as error:
         cause = error.reason if isinstance(error, RemoteProtocolError) else str(error)
         reason = f"Malformed {entity.__name__} version {entity.__version__}: {cause}"
         raise RemoteProtocolError(reason, ErrorCode.INVALID_REQUEST) from error
+    return body
 
 
-def _refuse_rest(size: int) -> None:
-    raise RemoteProtocolError(f"{size} bytes are left over")
+def _read_body(entity: type[Any], frame: Frame, offset: int) -> Any:
+    read = _reader(entity)
+    if is_screened(entity):
+        frame = bytes(frame)
+        if is_harmless(frame, offset):
+            with suppress(KeyError):
+                body, size = read(frame, offset)
+                if offset + size != len(frame):
+                    refuse(f"{len(frame) - offset - size} bytes are left over")
+                return body
+    frame, offset = fenced(entity, frame, offset)
+    return read(frame, offset)[0]
 
 
 @remembered

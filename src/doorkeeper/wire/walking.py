@@ -177,7 +177,7 @@ class _Generator:
         if shape.array:
             self._add_array(depth, shape, flexible, path)
         elif shape.entity is not None and shape.nullable:
-            # A nullable struct is led by one byte, -1 for null (KIP-893); kio takes other negative numbers for a struct.
+            # A nullable struct is led by one byte, -1 for null (KIP-893); kio takes all other numbers for a struct.
             self._add(depth, "n = b[p]", "p += 1")
             self._add(depth, "if 127 < n != 255: refuse('a struct that is neither null nor there')", "if n < 128:")
             self._add_item(depth + 1, shape, flexible, path)

@@ -20,6 +20,7 @@ from doorkeeper.net.limits import Limits
 from doorkeeper.net.listener import Listener
 from doorkeeper.net.loop import loop_factory, run
 from doorkeeper.net.requester import Requester
+from doorkeeper.wire import api_versions
 from doorkeeper.wire.codec import encode_request
 from doorkeeper.wire.framing import frame
 from doorkeeper.wire.messages import API_VERSIONS, message_classes
@@ -47,7 +48,7 @@ async def door(service: Any, **options: Any) -> AsyncIterator[Listener]:
     try:
         yield listener
     finally:
-        await listener.stop(grace_seconds=5)
+        await listener.stop(grace_seconds=0.05)
 
 
 @asynccontextmanager
@@ -298,7 +299,7 @@ class TestRequester:
         self, within: Callable[[Main], None], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """KIP-511: asked at a version that it does not know, the server says which it does."""
-        newest = requester_module.API_VERSIONS_RANGE
+        newest = api_versions.SERVED
         monkeypatch.setattr(
             "doorkeeper.net.server_protocol.API_VERSIONS_SERVED", type(newest)(API_VERSIONS, 0, 2, newest.doors)
         )

@@ -295,6 +295,20 @@ class TestEnding:
         assert wire.transport.closed
 
     @within_loop
+    async def test_handles_all_that_a_peer_sent_before_it_closed_its_half(self) -> None:
+        service = Gated()
+        wire = Wire(service)
+        wire.send(heartbeat("first"))
+        wire.send(heartbeat("second"))
+        wire.protocol.eof_received()
+        for name in ("first", "second"):
+            assert not wire.transport.closed
+            service.gate(name).set()
+            await settle()
+        assert wire.correlation_ids() == [0, 1]
+        assert wire.transport.closed
+
+    @within_loop
     async def test_closes_at_once_for_an_idle_peer_that_closes_its_half(self) -> None:
         wire = Wire(Recorder())
         assert wire.protocol.eof_received() is False

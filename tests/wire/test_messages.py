@@ -144,3 +144,14 @@ def test_plain_codes_change_nothing_but_the_codes() -> None:
 def test_versions_have_no_gaps() -> None:
     for api_key in API_KEYS:
         assert all(is_known(api_key, one) for one in range(oldest_version(api_key), newest_version(api_key) + 1))
+
+
+def test_tells_what_is_known_without_loading_it() -> None:
+    for api_key in API_KEYS:
+        for version in range(-1, newest_version(api_key) + 4):
+            try:
+                message_classes(api_key, version)
+            except LocalProtocolError:
+                assert not is_known(api_key, version), (api_key, version)
+            else:
+                assert is_known(api_key, version), (api_key, version)

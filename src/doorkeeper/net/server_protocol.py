@@ -55,6 +55,8 @@ class ServerProtocol(asyncio.Protocol):
         self._reading = True
         self._writable = True
         self._pumping = False
+        self._at_end = False
+        """Whether the peer has sent its last byte."""
         self._muted_until = 0.0
 
     # -- called by asyncio
@@ -78,9 +80,10 @@ class ServerProtocol(asyncio.Protocol):
         self._pump()
 
     def eof_received(self) -> bool:
-        """The peer sends no more: answer what is in flight, then close."""
-        self.drain()
-        return not self.connection.is_finished
+        """The peer sends no more: answer all it has sent (a producer with acks=0 leaves like this), then close."""
+        self._at_end = True
+        self._pump()
+        return not isinstance(self.connection.state, Closed)
 
     def pause_writing(self) -> None:
         self._writable = False
@@ -143,6 +146,8 @@ class ServerProtocol(asyncio.Protocol):
             while self._writable:
                 event = self.connection.next_event()
                 if event is NEED_DATA or event is PAUSED:
+                    if self._at_end and event is NEED_DATA:
+                        self.connection.drain()
                     break
                 if isinstance(event, ProtocolViolation):
                     LOGGER.warning("closed the connection from %s: %s", self.peer.address, event.reason)

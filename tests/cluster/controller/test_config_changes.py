@@ -209,7 +209,7 @@ def test_logger_levels_are_judged_and_not_stored() -> None:
     for level, code in (("DEBUG", ErrorCode.none), ("LOUD", ErrorCode.invalid_config)):
         decision = decide_alter_configs(IMAGE, [change(LOGGER, "1", ("doorkeeper", SET, level))], context)
         assert decision.records == ()
-        assert codes(decision) in ([code], [ErrorCode.invalid_request])
+        assert codes(decision) == [code]
 
 
 def test_one_decision_stores_at_most_ten_thousand_records() -> None:

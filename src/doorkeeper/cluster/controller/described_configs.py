@@ -96,15 +96,20 @@ class BrokerConfigs:
 
     def names(self) -> list[str]:
         """Every declared key that is not internal, and whatever else is set."""
-        schema = load_schema(BROKER)
-        declared = {name for name, key in schema.items() if not key.internal}
+        declared = {name for name, key in load_schema(BROKER).items() if not key.internal and not _is_quota(key)}
         return sorted(declared.union(self.layers.dynamic, self.layers.dynamic_default, self.layers.static))
 
 
 @cache
 def broker_defaults() -> Mapping[str, str]:
     """Kafka's defaults by broker key, without those that are null."""
-    return {name: key.default for name, key in load_schema(BROKER).items() if key.default is not None}
+    schema = load_schema(BROKER)
+    return {name: key.default for name, key in schema.items() if key.default is not None and not _is_quota(key)}
+
+
+def _is_quota(key: ConfigKey) -> bool:
+    """The replication quotas are dynamic only: no part of KafkaConfig, and not there until they are set."""
+    return "quota" in key.reconfigurable_by
 
 
 @cache

@@ -56,7 +56,12 @@ WALKED: Mapping[str, Sequence[str]] = {
 def random_cases(configuration: str) -> Iterator[Case]:
     """Changes of two to four keys, most of them lawful each by itself."""
     lot = Random(f"cases of {configuration}")
-    schemas = ((BROKER, "1", "broker"), (BROKER, "", "broker"), (TOPIC, TOPIC_NAME, "topic"), (GROUP, "readers", "group"))
+    schemas = (
+        (BROKER, "1", "broker"),
+        (BROKER, "", "broker"),
+        (TOPIC, TOPIC_NAME, "topic"),
+        (GROUP, "readers", "group"),
+    )
     for _ in range(CASES):
         resource_type, name, schema = lot.choice(schemas)
         keys = [key for key in load_schema(schema).values() if key.scope is not Scope.READ_ONLY]

@@ -6,6 +6,8 @@ Sources: `ConfigAdminManager.scala` (prepareIncrementalConfigs, validateBrokerCo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.rules import listener_parts
@@ -13,30 +15,47 @@ from doorkeeper.rules.broker_checks import CHANGE_CHECKS, DYNAMIC_KEYS, READ_ONL
 from doorkeeper.rules.codes import ErrorCode
 from doorkeeper.rules.config_levels import load_levels
 from doorkeeper.rules.config_request import Operation, Refusal
-from doorkeeper.rules.config_schema import ConfigProblem, Scope, parse_value
+from doorkeeper.rules.config_schema import ConfigProblem, ConfigType, Scope, parse_value
 from doorkeeper.rules.config_text import show
 from doorkeeper.rules.javatext import split_java
 from doorkeeper.rules.reconfiguration import PARTS, wrapped
-from doorkeeper.rules.static_config import SCHEMA, StaticConfig, View
+from doorkeeper.rules.static_config import (
+    EMPTY_LAYER,
+    LISTENER_PREFIX,
+    SCHEMA,
+    Check,
+    Layer,
+    StaticConfig,
+    View,
+    hidden_by,
+    keys_read,
+    make_layer,
+    parse_known,
+    touching,
+)
 from doorkeeper.rules.verdict import RuleId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from doorkeeper.rules.config_request import ConfigEntry
+    from doorkeeper.rules.config_text import ParsedValue
 
 _LEVELS: Final = load_levels()
 _LISTENER_KEY: Final = _LEVELS.listener_pattern
-_LISTENER_PREFIX: Final = "listener.name."
+CHECKED_KEYS: Final = keys_read(CHANGE_CHECKS)
+_CACHED: Final = 1024  # sets of changed keys that the touched checks are remembered for
 _PER_BROKER: Final = frozenset(name for name, key in SCHEMA.items() if key.scope is Scope.PER_BROKER)
+_CLASS_KEYS: Final = frozenset(name for name, key in SCHEMA.items() if key.type is ConfigType.CLASS)
 _PROVIDERS: Final = "config.providers"
+_SET, _DELETE = int(Operation.SET), int(Operation.DELETE)
 QUOTA: Final = "quota"
 """The group of keys that are no part of a broker's static definition (QuotaConfig.brokerQuotaConfigs)."""
 
 
 def base_name(name: str) -> str:
     """The key without its listener's prefix."""
-    if not name.startswith(_LISTENER_PREFIX):
+    if not name.startswith(LISTENER_PREFIX):
         return name
     match = _LISTENER_KEY.fullmatch(name)
     return match[1] if match else name
@@ -53,18 +72,17 @@ def is_list_key(name: str) -> bool | None:
 def apply_entries(entries: Iterable[ConfigEntry], props: dict[str, str]) -> Refusal | None:
     """Carry out the operations on `props` in their order (`prepareIncrementalConfigs`)."""
     for entry in entries:
-        if entry.operation == Operation.DELETE:
+        value = entry.value
+        if entry.operation == _SET and value is not None:
+            props[entry.name] = value
+        elif entry.operation == _DELETE or value is None:
             props.pop(entry.name, None)
-            continue
-        assert entry.value is not None
-        if entry.operation == Operation.SET:
-            props[entry.name] = entry.value
-            continue
-        refusal = _list_refusal(entry)
-        if refusal is not None:
-            return refusal
-        merge = appended if entry.operation == Operation.APPEND else subtracted
-        props[entry.name] = merge(props.get(entry.name, SCHEMA[entry.name].default), entry.value)
+        else:
+            refusal = _list_refusal(entry)
+            if refusal is not None:
+                return refusal
+            merge = appended if entry.operation == Operation.APPEND else subtracted
+            props[entry.name] = merge(props.get(entry.name, SCHEMA[entry.name].default), value)
     return None
 
 
@@ -94,12 +112,16 @@ def subtracted(old: str | None, value: str) -> str:
     return ",".join(entries)
 
 
-def stored_in_force(stored: Mapping[str, str], *, per_broker: bool) -> dict[str, str]:
+def stored_in_force(stored: Mapping[str, str], *, per_broker: bool) -> Layer:
     """What a broker takes of the stored configs: bad values and keys in the wrong place are passed over.
 
     `DynamicBrokerConfig.fromPersistentProps`.
     """
-    return {name: text for name, text in stored.items() if _may_be_stored(name, text, per_broker=per_broker)}
+    if not stored:
+        return EMPTY_LAYER
+    return make_layer(
+        {name: text for name, text in stored.items() if _may_be_stored(name, text, per_broker=per_broker)}
+    )
 
 
 def _may_be_stored(name: str, text: str, *, per_broker: bool) -> bool:
@@ -108,7 +130,7 @@ def _may_be_stored(name: str, text: str, *, per_broker: bool) -> bool:
     if not per_broker and _is_per_broker(name):
         return False
     base = base_name(name)
-    return base not in DYNAMIC_KEYS or not isinstance(parse_value(SCHEMA[base], text), ConfigProblem)
+    return base not in DYNAMIC_KEYS or not isinstance(parse_known(base, text), ConfigProblem)
 
 
 def _is_per_broker(name: str) -> bool:
@@ -118,58 +140,100 @@ def _is_per_broker(name: str) -> bool:
     return base is not name and base not in _LEVELS.cluster_level_listener
 
 
-def refusal_of_values(
+def judge_values(
     props: Mapping[str, str], *, per_broker: bool, class_exists: Callable[[str], bool]
-) -> Refusal | None:
-    """The conditions on the resulting keys and values that need no context (`validateConfigs`)."""
-    if read_only := READ_ONLY_KEYS & props.keys():
-        return _bad_keys(RuleId.CONFIG_KEY_READ_ONLY, "Cannot update these configs dynamically", read_only)
+) -> tuple[Layer, Refusal | None]:
+    """The conditions on the resulting keys and values that need no context (`validateConfigs`); and their layer.
+
+    Config providers are no part of it: Kafka resolves the other values with them, and drops them.
+    """
+    others = props.keys() - DYNAMIC_KEYS
+    if _PROVIDERS in props or any(map(_is_provider, others)):
+        props = without_providers(props)
+    if read_only := READ_ONLY_KEYS & others:
+        return EMPTY_LAYER, _bad_keys(RuleId.CONFIG_KEY_READ_ONLY, "Cannot update these configs dynamically", read_only)
     if bare := _LEVELS.dynamic_security & props.keys():
         text = "These security configs can be dynamically updated only per-listener using the listener prefix"
-        return _bad_keys(RuleId.CONFIG_KEY_NEEDS_LISTENER, text, bare)
+        return EMPTY_LAYER, _bad_keys(RuleId.CONFIG_KEY_NEEDS_LISTENER, text, bare)
+    values: dict[str, ParsedValue] = {}
     for name, text in props.items():
-        key = SCHEMA.get(base_name(name))
-        if key is None or key.scope is Scope.READ_ONLY:
+        if name in others:
             continue
-        parsed = parse_value(key, text, class_exists)
+        parsed = parse_value(SCHEMA[name], text, class_exists) if name in _CLASS_KEYS else parse_known(name, text)
         if isinstance(parsed, ConfigProblem):
-            return Refusal(RuleId.CONFIG_VALUE_INVALID, ErrorCode.INVALID_REQUEST, parsed.message)
-    if not per_broker and (misplaced := [name for name in props if _is_per_broker(name)]):
+            return EMPTY_LAYER, _invalid(parsed)
+        values[name] = parsed
+    prefixed = [(name, props[name]) for name in others if name.startswith(LISTENER_PREFIX)]
+    refusal = _refusal_of_prefixed(prefixed, class_exists)
+    if refusal is not None:
+        return EMPTY_LAYER, refusal
+    if not per_broker and (misplaced := (_PER_BROKER & props.keys()).union(filter(_is_per_broker, dict(prefixed)))):
         text = "Cannot update these configs at default cluster level, broker id must be specified"
-        return _bad_keys(RuleId.CONFIG_KEY_PER_BROKER, text, misplaced)
+        return EMPTY_LAYER, _bad_keys(RuleId.CONFIG_KEY_PER_BROKER, text, misplaced)
+    return Layer(props, values, hidden_by(props), tuple(prefixed)), None
+
+
+def _refusal_of_prefixed(prefixed: Iterable[tuple[str, str]], class_exists: Callable[[str], bool]) -> Refusal | None:
+    for name, text in prefixed:
+        base = base_name(name)
+        parsed = parse_value(SCHEMA[base], text, class_exists) if base in DYNAMIC_KEYS else None
+        if isinstance(parsed, ConfigProblem):
+            return _invalid(parsed)
     return None
+
+
+def _invalid(problem: ConfigProblem) -> Refusal:
+    return Refusal(RuleId.CONFIG_VALUE_INVALID, ErrorCode.INVALID_REQUEST, problem.message)
 
 
 def _bad_keys(rule: RuleId, text: str, names: Iterable[str]) -> Refusal:
     return Refusal(rule, ErrorCode.INVALID_REQUEST, f"{text}: {show(sorted(names))}")
 
 
+def _is_provider(name: str) -> bool:
+    return name.startswith(_PROVIDERS)
+
+
 def without_providers(props: Mapping[str, str]) -> dict[str, str]:
     """The configs without the config providers, which Kafka uses to resolve the others and then drops."""
-    return {name: text for name, text in props.items() if not name.startswith(_PROVIDERS)}
+    return {name: text for name, text in props.items() if not _is_provider(name)}
 
 
-def refusal_of_whole(view: View) -> Refusal | None:
+def refusal_of_whole(view: View, checks: Iterable[Check] = CHANGE_CHECKS) -> Refusal | None:
     """The first condition on the whole configuration that does not hold."""
-    for check in CHANGE_CHECKS:
+    for check in checks:
         message = check.refusal(view)
         if message is not None:
             return Refusal(check.rule, ErrorCode.INVALID_REQUEST, message)
     return None
 
 
-def in_force(static: StaticConfig, default: Mapping[str, str], own: Mapping[str, str]) -> View:
-    """The configuration that a broker runs with: what is stored, as far as it could be applied.
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """The configuration that a broker runs with, and whether all that is stored is part of it."""
+
+    view: View
+    complete: bool
+
+
+def in_force(static: StaticConfig, default: Layer, own: Layer) -> InForce:
+    """What is stored, as far as it could be applied.
 
     A broker keeps the last configuration that it found lawful. Which one that was is history; it is taken to be the
     most complete one that is lawful by itself.
     """
+    last = static.lawful
+    if last is not None and last[0].texts == default.texts and last[1].texts == own.texts:
+        return InForce(last[2], complete=True)
     bare = View(static)
     for layers in ((default, own), (default,), (own,)):
         view = View(static, *layers)
         if _could_be_applied(view, bare):
-            return view
-    return bare
+            complete = len(layers) == 2
+            if complete:
+                static.lawful = (default, own, view)
+            return InForce(view, complete)
+    return InForce(bare, complete=False)
 
 
 def _could_be_applied(view: View, bare: View) -> bool:
@@ -181,21 +245,30 @@ def _could_be_applied(view: View, bare: View) -> bool:
     return all(part.refusal(view, bare) is None for part in PARTS if part.stateless and part.triggers & changed)
 
 
-def refusal_of_change(new: View, current: View, class_exists: Callable[[str], bool]) -> Refusal | None:
-    """The judgement of a new configuration by a broker that runs with the current one."""
-    refusal = refusal_of_whole(new)
+@lru_cache(maxsize=_CACHED)
+def _checks_of(changed: frozenset[str]) -> tuple[Check, ...]:
+    return touching(CHANGE_CHECKS, changed)
+
+
+def refusal_of_change(new: View, current: InForce, class_exists: Callable[[str], bool]) -> Refusal | None:
+    """The judgement of a new configuration by a broker that runs with the current one.
+
+    Where the current one is lawful and complete, only what the changed keys touch can be unlawful in the new one.
+    """
+    changed = new.changed_from(current.view)
+    if not changed:
+        return None if current.complete else refusal_of_whole(new)
+    touched = frozenset(map(base_name, changed)) if new.prefixed or current.view.prefixed else changed
+    refusal = refusal_of_whole(new, _checks_of(touched & CHECKED_KEYS) if current.complete else CHANGE_CHECKS)
     if refusal is not None:
         return refusal
-    changed = new.changed_from(current)
-    if not changed:
-        return None
-    refusal = listener_parts.first_refusal(new, current, changed, class_exists)
+    refusal = listener_parts.first_refusal(new, current.view, changed, class_exists)
     if refusal is not None:
         return refusal
     for part in PARTS:
         if part.triggers.isdisjoint(changed):
             continue
-        message = part.refusal(new, current)
+        message = part.refusal(new, current.view)
         if message is not None:
             return Refusal(part.rule, ErrorCode.INVALID_REQUEST, wrapped(message))
     return None

@@ -11,12 +11,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.rules.broker_config import (
+    InForce,
     apply_entries,
     in_force,
+    judge_values,
     refusal_of_change,
-    refusal_of_values,
     stored_in_force,
-    without_providers,
 )
 from doorkeeper.rules.class_names import class_test
 from doorkeeper.rules.client_metrics_config import refusal_of_client_metrics
@@ -36,14 +36,14 @@ from doorkeeper.rules.javatext import parse_int
 from doorkeeper.rules.logger_config import refusal_of_loggers
 from doorkeeper.rules.reported_config import is_reported, reported_static_keys, select_reported
 from doorkeeper.rules.server_properties import PropertyViolation, check_properties
-from doorkeeper.rules.static_config import View
+from doorkeeper.rules.static_config import EMPTY_LAYER, View, make_layer
 from doorkeeper.rules.topic_config import refusal_of_topic
 from doorkeeper.rules.verdict import RuleId
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from doorkeeper.rules.static_config import StaticConfig
+    from doorkeeper.rules.static_config import Layer
 
 __all__ = [
     "BrokerContext",
@@ -107,15 +107,15 @@ def _refusal_of_shape(change: ResourceChange, *, repeated: bool) -> Refusal | No
     """What is wrong whatever the resource is: the same one twice, a key twice, a null that is no deletion."""
     if repeated:
         return _request(RuleId.CONFIG_RESOURCE_REPEATED, "Each resource must appear at most once.")
-    if len({entry.name for entry in change.entries}) != len(change.entries):
+    if len(change.entries) > 1 and len({entry.name for entry in change.entries}) != len(change.entries):
         return _request(RuleId.CONFIG_KEY_REPEATED, "Error due to duplicate config keys")
-    nulls = [
-        entry.name
-        for entry in change.entries
-        if entry.value is None and (change.legacy or entry.operation != Operation.DELETE)
-    ]
+    nulls = [entry for entry in change.entries if entry.value is None]
+    if nulls and not change.legacy:
+        nulls = [entry for entry in nulls if entry.operation != Operation.DELETE]
     if nulls:
-        return _request(RuleId.CONFIG_VALUE_NULL, f"Null value not supported for : {', '.join(nulls)}")
+        return _request(
+            RuleId.CONFIG_VALUE_NULL, f"Null value not supported for : {', '.join(entry.name for entry in nulls)}"
+        )
     return None
 
 
@@ -166,18 +166,24 @@ def _judge_broker(change: ResourceChange, context: Context) -> ResourceVerdict:
     if change.legacy:
         props = {entry.name: entry.value for entry in change.entries if entry.value is not None}
     else:
-        props = stored_in_force(stored, per_broker=per_broker)
+        props = dict(stored_in_force(stored, per_broker=per_broker).texts)
         refusal = apply_entries(change.entries, props)
-    resolved = without_providers(props)
-    refusal = refusal or refusal_of_values(resolved, per_broker=per_broker, class_exists=class_exists)
+    layer = EMPTY_LAYER
+    if refusal is None:
+        layer, refusal = judge_values(props, per_broker=per_broker, class_exists=class_exists)
     if refusal is not None:
         return _refused(change, refusal, _brokers_concerned(change.name, context))
-    refusals = _refusals_of_brokers(change.name, resolved, context)
+    refusals = _refusals_of_brokers(change.name, layer, context)
     if refusals:
         return _refused(change, _summed_up(change.name, refusals, context), sorted(refusals))
+    return _store_broker(change, stored, context)
+
+
+def _store_broker(change: ResourceChange, stored: Mapping[str, str], context: Context) -> ResourceVerdict:
+    """What the controller says to a change that the brokers accept."""
     proposed, refusal = stored_after(change, stored)
     refusal = refusal or refusal_of_storing(change, stored, proposed, context.features)
-    if refusal is None and per_broker and not _static_of(change.name, context).known:
+    if refusal is None and change.name and not _reported(change.name, context):
         refusal = refusal_of_unseen_log_dirs(stored, proposed)
     return _refused(change, refusal) if refusal else _accepted(change, proposed)
 
@@ -207,22 +213,26 @@ def _brokers_concerned(name: str, context: Context) -> tuple[int, ...]:
 _UNKNOWN_BROKER: Final = BrokerContext()
 
 
-def _static_of(name: str, context: Context) -> StaticConfig:
-    broker_id = parse_int(name)
-    assert broker_id is not None
-    return context.brokers.get(broker_id, _UNKNOWN_BROKER).config
+def _reported(name: str, context: Context) -> bool:
+    (broker_id,) = _brokers_concerned(name, context)
+    return context.brokers.get(broker_id, _UNKNOWN_BROKER).static is not None
 
 
-def _refusals_of_brokers(name: str, props: Mapping[str, str], context: Context) -> dict[int, Refusal]:
+def _refusals_of_brokers(name: str, proposed: Layer, context: Context) -> dict[int, Refusal]:
     """The brokers that would refuse the resulting configs, each by its own static and dynamic ones."""
     class_exists = class_test(context.plugins)
     default = stored_in_force(context.stored(ResourceType.BROKER, ""), per_broker=False)
     refusals = {}
     for broker_id in _brokers_concerned(name, context):
-        static = _static_of(str(broker_id), context)
+        broker = context.brokers.get(broker_id, _UNKNOWN_BROKER)
+        static = broker.config
         own = stored_in_force(context.stored(ResourceType.BROKER, str(broker_id)), per_broker=True)
-        new = View(static, default, props) if name else View(static, props, own)
-        refusal = refusal_of_change(new, in_force(static, default, own), class_exists)
+        new = View(static, default, proposed) if name else View(static, proposed, own)
+        if broker.applied is None:
+            current = in_force(static, default, own)
+        else:
+            current = InForce(View(static, make_layer(broker.applied)), complete=False)
+        refusal = refusal_of_change(new, current, class_exists)
         if refusal is not None:
             refusals[broker_id] = refusal
     return refusals

@@ -65,6 +65,8 @@ class BrokerContext:
     """
 
     static: Mapping[str, str] | None = None
+    applied: Mapping[str, str] | None = None
+    """The dynamic configs it runs with, where somebody asked it; None: those stored, as far as they are lawful."""
     config: StaticConfig = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -102,5 +104,5 @@ class Context:
         """What a topic is without configs of its own: by the controller's static and dynamic configs."""
         default = stored_in_force(self.stored(ResourceType.BROKER, ""), per_broker=False)
         node_id = self.controller.text("node.id") or ""
-        own = stored_in_force(self.stored(ResourceType.BROKER, node_id), per_broker=True) if node_id else {}
-        return topic_defaults(in_force(self.controller, default, own))
+        own = stored_in_force(self.stored(ResourceType.BROKER, node_id) if node_id else {}, per_broker=True)
+        return topic_defaults(in_force(self.controller, default, own).view)

@@ -17,13 +17,14 @@ from doorkeeper.rules.topic_config import SCHEMA as TOPIC_SCHEMA
 from doorkeeper.rules.verdict import RuleId
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from doorkeeper.rules.config_context import Features
     from doorkeeper.rules.config_request import ConfigEntry, ResourceChange
 
 MIN_ISR: Final = "min.insync.replicas"
 CORDONED: Final = "cordoned.log.dirs"
+_SET, _DELETE = int(Operation.SET), int(Operation.DELETE)
 MAX_VALUE_LENGTH: Final = 32767  # UTF-16 code units; Short.MAX_VALUE, although the message says bytes
 
 
@@ -33,14 +34,13 @@ def stored_after(change: ResourceChange, stored: Mapping[str, str]) -> tuple[dic
         return {entry.name: entry.value for entry in change.entries if entry.value is not None}, None
     after = dict(stored)
     for entry in change.entries:
-        if entry.operation == Operation.DELETE:
+        value = entry.value
+        if entry.operation == _SET and value is not None:
+            after[entry.name] = value
+        elif entry.operation == _DELETE or value is None:
             after.pop(entry.name, None)
-            continue
-        assert entry.value is not None
-        if entry.operation == Operation.SET:
-            after[entry.name] = entry.value
         elif _is_list(change.type, entry.name):
-            after[entry.name] = _merged(change.type, entry, stored.get(entry.name), entry.value)
+            after[entry.name] = _merged(change.type, entry, stored.get(entry.name), value)
         else:
             verb = Operation(entry.operation).name
             text = f"Can't {verb} to key {entry.name} because its type is not LIST."
@@ -76,14 +76,16 @@ def refusal_of_storing(
     change: ResourceChange, stored: Mapping[str, str], after: Mapping[str, str], features: Features
 ) -> Refusal | None:
     """The controller's own conditions on what is to be stored, those that no validator of values has."""
-    touched = {entry.name for entry in change.entries}
-    if change.legacy:
-        touched |= stored.keys() - after.keys()
     if change.type == ResourceType.BROKER:
+        touched = [entry.name for entry in change.entries]
+        if change.legacy:
+            touched += stored.keys() - after.keys()
         refusal = _refusal_of_features(change.name, touched, after, features)
         if refusal is not None:
             return refusal
-    if any(utf16_length(after[name]) > MAX_VALUE_LENGTH for name in touched & after.keys()):
+    if not after or max(map(len, after.values())) <= MAX_VALUE_LENGTH // 2:
+        return None  # no text of so few characters is too long, whatever they are
+    if any(utf16_length(after[entry.name]) > MAX_VALUE_LENGTH for entry in change.entries if entry.name in after):
         text = (
             "The configuration value cannot be added because it exceeds the maximum value size of "
             f"{MAX_VALUE_LENGTH} bytes."
@@ -92,7 +94,9 @@ def refusal_of_storing(
     return None
 
 
-def _refusal_of_features(name: str, touched: set[str], after: Mapping[str, str], features: Features) -> Refusal | None:
+def _refusal_of_features(
+    name: str, touched: Collection[str], after: Mapping[str, str], features: Features
+) -> Refusal | None:
     """What the finalized features forbid: a broker's own min ISR under ELR, cordoning before 4.3-IV0."""
     if MIN_ISR in touched and features.elr_enabled:
         if name:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.rules.config_schema import ConfigProblem, parse_value
 from doorkeeper.rules.config_text import show
 from doorkeeper.rules.javatext import parse_int, trim
-from doorkeeper.rules.static_config import SCHEMA, UnlawfulError
+from doorkeeper.rules.static_config import LISTENER_PREFIX, SCHEMA, UnlawfulError, remembered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,6 +93,7 @@ def _declared_protocols(text: str) -> Mapping[str, str]:
     return protocols
 
 
+@remembered(LISTENER_KEYS)
 def security_protocols(view: View) -> Mapping[str, str]:
     """The protocol of each listener; without an explicit map, controllers' are PLAINTEXT if nothing else is in use."""
     declared = _declared_protocols(view.text(PROTOCOL_MAP))
@@ -176,21 +177,25 @@ def _ip_version(host: str | None) -> int | None:
         return None
 
 
+@remembered(LISTENER_KEYS)
 def endpoints(view: View) -> list[Endpoint]:
     """Every listener of the node."""
     return parse_endpoints(view.items(LISTENERS), security_protocols(view), distinct_ports=True)
 
 
+@remembered(LISTENER_KEYS)
 def broker_endpoints(view: View) -> list[Endpoint]:
     """The listeners that are not the controller's (`dataPlaneListeners`)."""
     return [endpoint for endpoint in endpoints(view) if endpoint.listener not in view.items(CONTROLLER_NAMES)]
 
 
+@remembered(LISTENER_KEYS)
 def controller_endpoints(view: View) -> list[Endpoint]:
     """The listeners that are the controller's."""
     return [endpoint for endpoint in endpoints(view) if endpoint.listener in view.items(CONTROLLER_NAMES)]
 
 
+@remembered(ADVERTISED_KEYS)
 def advertised_broker_endpoints(view: View) -> list[Endpoint]:
     """What the broker tells its clients: `advertised.listeners` or else `listeners`, without the controller's."""
     advertised = view.optional_items(ADVERTISED)
@@ -200,6 +205,7 @@ def advertised_broker_endpoints(view: View) -> list[Endpoint]:
     return [endpoint for endpoint in parsed if endpoint.listener not in view.items(CONTROLLER_NAMES)]
 
 
+@remembered(ADVERTISED_KEYS)
 def advertised_controller_endpoints(view: View) -> list[Endpoint]:
     """What the controller tells: its advertised listeners, or else its listeners with a host that is not 0.0.0.0."""
     names = view.items(CONTROLLER_NAMES)
@@ -241,8 +247,8 @@ def bad_listener_value(view: View, listener: str, class_exists: ClassExists | No
 
     Behind the listener's prefix there may be a SASL mechanism's (`AbstractConfig.valuesWithPrefixOverride`).
     """
-    prefix = f"listener.name.{listener.lower()}."
-    for name, text in view.overrides.items():
+    prefix = f"{LISTENER_PREFIX}{listener.lower()}."
+    for name, text in view.prefixed.items():
         if not name.startswith(prefix):
             continue
         bare = name.removeprefix(prefix)

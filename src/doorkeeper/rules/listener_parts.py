@@ -43,10 +43,11 @@ def first_refusal(
 def _objections(
     new: View, current: View, changed: frozenset[str], class_exists: Callable[[str], bool]
 ) -> Iterator[tuple[RuleId, str | None]]:
-    for listener in _running_listeners(current):
-        yield RuleId.CONFIG_VALUE_INVALID, bad_listener_value(new, listener, class_exists)
-        yield RuleId.CONFIG_CONNECTION_LIMITS, _connection_limits(new, current, listener)
-        yield RuleId.CONFIG_THREAD_POOL, _network_threads(new, current, listener)
+    if new.prefixed or current.prefixed or not LISTENER_READS.isdisjoint(changed):
+        for listener in _running_listeners(current):
+            yield RuleId.CONFIG_VALUE_INVALID, bad_listener_value(new, listener, class_exists)
+            yield RuleId.CONFIG_CONNECTION_LIMITS, _connection_limits(new, current, listener)
+            yield RuleId.CONFIG_THREAD_POOL, _network_threads(new, current, listener)
     if not changed.isdisjoint(JMX_KEYS):
         yield RuleId.CONFIG_VALUE_INVALID, _jmx_filters(new)
     if REPORTERS in changed:
@@ -60,32 +61,29 @@ def _running_listeners(current: View) -> list[str]:
         return []
 
 
-def _connection_limits(new: View, current: View, listener: str) -> str | None:
-    """A listener whose limits change needs both of them above zero."""
+def _number(view: View, listener: str, key: str) -> int | None:
+    """A listener's number; None if only the broker could tell."""
     try:
-        old, proposed = (
-            [view.admit(READS, LISTENER_READS).listener_value(listener, key) for key in LIMITS]
-            for view in (current, new)
-        )
+        value = view.admit(READS, LISTENER_READS).listener_value(listener, key)
     except UnknownStaticError:
         return None
-    if old == proposed:
+    assert isinstance(value, int)
+    return value
+
+
+def _connection_limits(new: View, current: View, listener: str) -> str | None:
+    """A listener whose limits change needs both of them above zero."""
+    proposed = [_number(new, listener, key) for key in LIMITS]
+    if min(limit for limit in (*proposed, 1) if limit is not None) > 0:
         return None
-    for key, value in zip(LIMITS, proposed, strict=True):
-        if isinstance(value, int) and value <= 0:
-            return f"Invalid {key} {value}"
-    return None
+    if proposed == [_number(current, listener, key) for key in LIMITS]:
+        return None
+    return next(f"Invalid {key} {limit}" for key, limit in zip(LIMITS, proposed, strict=True) if limit == 0)
 
 
 def _network_threads(new: View, current: View, listener: str) -> str | None:
-    try:
-        old = current.admit(READS, LISTENER_READS).listener_value(listener, NETWORK_THREADS)
-        proposed = new.admit(READS, LISTENER_READS).listener_value(listener, NETWORK_THREADS)
-    except UnknownStaticError:
-        return None
-    assert isinstance(old, int)
-    assert isinstance(proposed, int)
-    return pool_refusal(NETWORK_THREADS, proposed, old)
+    proposed, running = (_number(view, listener, NETWORK_THREADS) for view in (new, current))
+    return None if proposed is None or running is None else pool_refusal(NETWORK_THREADS, proposed, running)
 
 
 def _jmx_filters(new: View) -> str | None:

@@ -22,7 +22,7 @@ from doorkeeper.rules.listener_config import (
     security_protocols,
 )
 from doorkeeper.rules.log_checks import CLEANER_THREADS, RETENTION_KEYS, retention_ms
-from doorkeeper.rules.static_config import UnknownStaticError, View
+from doorkeeper.rules.static_config import LISTENER_PREFIX, UnknownStaticError, View
 from doorkeeper.rules.verdict import RuleId
 
 if TYPE_CHECKING:
@@ -125,6 +125,8 @@ def local_retention_refusal(local_key: str, local: int, key: str, total: int) ->
 
 
 def _listeners(new: View, current: View) -> str | None:
+    if not new.prefixed and ADVERTISED_KEYS.isdisjoint(new.overrides) and ADVERTISED_KEYS.isdisjoint(current.overrides):
+        return None  # nothing about the listeners themselves changes
     listeners = names_of(endpoints(new))
     advertised = names_of(advertised_broker_endpoints(current))
     if not advertised <= listeners:
@@ -151,11 +153,11 @@ def _touches_fixed_keys(new: View, listener: str) -> bool:
     Kafka compares with the static configs, not with the dynamic ones in force: once such a key was stored, no later
     change of a listener key passes.
     """
-    prefix = f"listener.name.{listener.lower()}."
+    prefix = f"{LISTENER_PREFIX}{listener.lower()}."
     free = LEVELS.dynamic_security | LEVELS.listener_reconfigurable | LEVELS.acceptor_reconfigurable
     return any(
         key.startswith(prefix) and key.removeprefix(prefix) not in free and new.static.text(key) != text
-        for key, text in new.overrides.items()
+        for key, text in new.prefixed.items()
     )
 
 

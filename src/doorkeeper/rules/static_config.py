@@ -9,7 +9,8 @@ Sources: `AbstractConfig`, `AbstractKafkaConfig.populateSynonyms`, `DynamicBroke
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.rules.config_levels import load_levels
 from doorkeeper.rules.config_schema import BROKER, ConfigProblem, default_value, load_schema, parse_value
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
     from doorkeeper.rules.config_text import ParsedValue
     from doorkeeper.rules.verdict import RuleId
 
-SCHEMA: Final = load_schema(BROKER)
+SCHEMA: Final = dict(load_schema(BROKER))
 SYNONYMS: Final = load_levels().broker_synonyms
 NO_KEYS: Final[frozenset[str]] = frozenset()
+LISTENER_PREFIX: Final = "listener.name."
+_SENSITIVE: Final = frozenset(name for name, key in SCHEMA.items() if key.sensitive)
+_PARSED: Final = 8192  # values remembered; the same few are sent again and again
 _NODE_ID, _BROKER_ID = "node.id", "broker.id"
 
 
@@ -43,6 +47,16 @@ class UnlawfulError(Exception):
         return str(self.args[0])
 
 
+@lru_cache(maxsize=_PARSED)
+def _parse_plain(name: str, text: str) -> ParsedValue | ConfigProblem:
+    return parse_value(SCHEMA[name], text)
+
+
+def parse_known(name: str, text: str) -> ParsedValue | ConfigProblem:
+    """`parse_value` for a broker key, remembering what it said; but never a secret."""
+    return parse_value(SCHEMA[name], text) if name in _SENSITIVE else _parse_plain(name, text)
+
+
 class StaticConfig:
     """A server.properties, parsed key by key when first asked; None stands for configs that nobody reported.
 
@@ -50,12 +64,16 @@ class StaticConfig:
     can resolve, and a broker that started has resolved it.
     """
 
-    __slots__ = ("_raw", "_values", "known")
+    __slots__ = ("_raw", "_values", "known", "lawful", "memo")
 
     def __init__(self, raw: Mapping[str, str] | None) -> None:
         self.known = raw is not None
         self._raw = _with_node_id_synonyms(raw or {})
         self._values: dict[str, ParsedValue | ConfigProblem] = {}
+        self.memo: dict[str, Any] = {}
+        """What was worked out from static configs alone (see `remembered`)."""
+        self.lawful: tuple[Layer, Layer, View] | None = None
+        """The dynamic layers last found in force, and the view that they made: they seldom change."""
 
     def text(self, key: str) -> str | None:
         """The value as written, if the key is set."""
@@ -93,27 +111,62 @@ def _with_node_id_synonyms(raw: Mapping[str, str]) -> dict[str, str]:
     return values
 
 
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Dynamic configs of one level, looked through once for all the brokers that they are laid over."""
+
+    texts: Mapping[str, str]
+    values: Mapping[str, ParsedValue]
+    """The parsed values of the keys that Kafka knows."""
+    hides: frozenset[str]
+    """Keys of the layers below that say the same in another unit (`log.retention.hours`)."""
+    prefixed: tuple[tuple[str, str], ...]
+    """The entries with a listener's prefix."""
+
+
+def hidden_by(texts: Mapping[str, str]) -> frozenset[str]:
+    """The keys of the layers below that these hide."""
+    synonymous = SYNONYMS.keys() & texts.keys()
+    return NO_KEYS.union(*(SYNONYMS[key] for key in synonymous)) - texts.keys() if synonymous else NO_KEYS
+
+
+def make_layer(texts: Mapping[str, str]) -> Layer:
+    """Look a layer through; values that do not parse are left out, for somebody has refused them before."""
+    values = {}
+    for key, text in texts.items():
+        value = parse_known(key, text) if key in SCHEMA else _NO_VALUE
+        if not isinstance(value, ConfigProblem):
+            values[key] = value
+    prefixed = tuple(entry for entry in texts.items() if entry[0].startswith(LISTENER_PREFIX))
+    return Layer(texts, values, hidden_by(texts), prefixed)
+
+
+_NO_VALUE: Final = ConfigProblem("", "a plugin's key has no type")
+EMPTY_LAYER: Final = make_layer({})
+
+
 class View:
-    """The effective configs of a node: its static ones under layers of dynamic ones, later layers first.
+    """The effective configs of a node: its static ones under layers of dynamic ones, later layers first."""
 
-    A dynamic key drops its synonyms from the layers below (`log.retention.ms` hides a static `log.retention.hours`).
-    """
+    __slots__ = ("_hidden", "_values", "listener_reads", "memo", "overrides", "prefixed", "reads", "static")
 
-    __slots__ = ("_hidden", "_values", "listener_reads", "overrides", "reads", "static")
-
-    def __init__(self, static: StaticConfig, *layers: Mapping[str, str]) -> None:
+    def __init__(self, static: StaticConfig, *layers: Layer) -> None:
         self.static = static
         self.overrides: dict[str, str] = {}
+        self.prefixed: dict[str, str] = {}
         self._hidden: set[str] = set()
         self._values: dict[str, ParsedValue] = {}
+        self.memo: dict[str, Any] = {}
         self.reads: frozenset[str] = NO_KEYS
         self.listener_reads: frozenset[str] = NO_KEYS
         for layer in layers:
-            for key, text in layer.items():
-                for synonym in SYNONYMS.get(key, ()):
-                    self.overrides.pop(synonym, None)
-                    self._hidden.add(synonym)
-                self.overrides[key] = text
+            for key in layer.hides:
+                self.overrides.pop(key, None)
+                self._values.pop(key, None)
+            self._hidden |= layer.hides
+            self.overrides.update(layer.texts)
+            self._values.update(layer.values)
+            self.prefixed.update(layer.prefixed)
 
     def admit(self, reads: frozenset[str], listener_reads: frozenset[str] = NO_KEYS) -> View:
         """Open these keys, and no others, to the next reader."""
@@ -132,12 +185,6 @@ class View:
             return value
 
     def _find(self, key: str) -> ParsedValue:
-        text = self.overrides.get(key)
-        if text is not None:
-            parsed = parse_value(SCHEMA[key], text)
-            if isinstance(parsed, ConfigProblem):
-                raise UnlawfulError(parsed.message)
-            return parsed
         return default_value(SCHEMA[key]) if key in self._hidden else self.static.value(key)
 
     def is_set(self, key: str) -> bool:
@@ -153,33 +200,37 @@ class View:
     def listener_value(self, listener: str, key: str) -> ParsedValue:
         """The value for one listener: its own (`listener.name.<listener>.<key>`) or else the node's."""
         if key not in self.listener_reads:
-            raise UndeclaredKeyError(f"listener.name.*.{key}")
-        name = f"listener.name.{listener.lower()}.{key}"
-        text = self.overrides.get(name)
+            raise UndeclaredKeyError(f"{LISTENER_PREFIX}*.{key}")
+        name = f"{LISTENER_PREFIX}{listener.lower()}.{key}"
+        text = self.prefixed.get(name)
         if text is None:
             text = self.static.text(name)
         if text is None:
             return self.value(key)
-        parsed = parse_value(SCHEMA[key], text)
+        parsed = parse_known(key, text)
         if isinstance(parsed, ConfigProblem):
             raise UnlawfulError(parsed.message)
         return parsed
 
     def text_of(self, key: str) -> str | None:
-        """The value as written, whatever layer it is from; to tell what a change changes."""
+        """The value as written, whatever layer it is from."""
         text = self.overrides.get(key)
-        if text is None and key not in self._hidden:
-            text = self.static.text(key)
-        return text
+        return self.static.text(key) if text is None and key not in self._hidden else text
 
     def changed_from(self, other: View) -> frozenset[str]:
         """The keys whose texts differ between two views of one node (`DynamicBrokerConfig.updatedConfigs`)."""
-        keys = self.overrides.keys() | other.overrides.keys() | self._hidden | other._hidden
-        return frozenset(key for key in keys if self.text_of(key) != other.text_of(key))
+        mine, others = self.overrides, other.overrides
+        changed = {key for key, text in mine.items() if others.get(key) != text}
+        changed.update(others.keys() - mine.keys(), self._hidden ^ other._hidden)
+        doubtful = changed.intersection((*self.static.texts(), *self._hidden, *other._hidden))
+        changed.difference_update([key for key in doubtful if self.text_of(key) == other.text_of(key)])
+        return frozenset(changed)
 
     def integer(self, key: str) -> int:
         """A number that always has a value."""
-        value = self.value(key)
+        value = self._values.get(key) if key in self.reads else None
+        if value is None:
+            value = self.value(key)
         assert isinstance(value, int)
         return value
 
@@ -215,6 +266,30 @@ class View:
         value = self.value(key)
         assert isinstance(value, str)
         return value
+
+
+Result = TypeVar("Result")
+
+
+def remembered(reads: frozenset[str]) -> Callable[[Callable[[View], Result]], Callable[[View], Result]]:
+    """Work something out once per view; and once per node, as long as no dynamic config has a part in it."""
+
+    def decorate(function: Callable[[View], Result]) -> Callable[[View], Result]:
+        name = function.__name__
+
+        @wraps(function)
+        def recall(view: View) -> Result:
+            if not reads <= view.reads:
+                raise UndeclaredKeyError(name)
+            memo = view.static.memo if reads.isdisjoint(view.overrides) else view.memo
+            if name not in memo:
+                memo[name] = function(view)
+            result: Result = memo[name]
+            return result
+
+        return recall
+
+    return decorate
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,16 @@ if TYPE_CHECKING:
 SCHEMA: Final = load_schema(TOPIC)
 REMOTE_SYSTEM: Final = "remote.log.storage.system.enable"
 REMOTE: Final = "remote.storage.enable"
+_COMBINED: Final = frozenset(
+    (
+        REMOTE,
+        "min.compaction.lag.ms",
+        "max.compaction.lag.ms",
+        "remote.log.delete.on.disable",
+        "remote.log.copy.disable",
+    )
+)
+"""The keys without which no condition on several keys can fail in a topic that has no remote storage."""
 _UNKNOWN: Final = "(unknown)"  # stands for a value that only the controller could tell
 _FLUSH_KEYS: Final = frozenset(("log.flush.interval.ms", "log.flush.scheduler.interval.ms"))
 
@@ -66,6 +76,12 @@ class TopicDefaults:
     problems: Mapping[str, str]
     has_remote_storage: bool | None
     """Whether tiered storage is on; None if unknown."""
+
+    @property
+    def agree(self) -> bool:
+        """Whether the compaction lags agree: then no condition on several keys fails by the defaults alone."""
+        least, most = self.values.get("min.compaction.lag.ms"), self.values.get("max.compaction.lag.ms")
+        return isinstance(least, int) and isinstance(most, int) and least <= most
 
 
 def topic_defaults(controller: View) -> TopicDefaults:
@@ -116,11 +132,13 @@ def refusal_of_topic(
         if key not in proposed:
             return _invalid(RuleId.CONFIG_VALUE_INVALID, message)
     own: dict[str, ParsedValue] = {}
-    for key, text in sorted(proposed.items()):
+    for key, text in sorted(proposed.items()) if len(proposed) > 1 else proposed.items():
         parsed = parse_value(SCHEMA[key], text)
         if isinstance(parsed, ConfigProblem):
             return _invalid(RuleId.CONFIG_VALUE_INVALID, parsed.message)
         own[key] = parsed
+    if defaults.agree and _COMBINED.isdisjoint(own) and REMOTE not in stored:
+        return None
     return _refusal_of_values(TopicValues(own, defaults), stored)
 
 

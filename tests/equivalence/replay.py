@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tests.equivalence.configurations import CONFIGURATIONS, PLACES, context_of, fill
@@ -12,7 +13,7 @@ from doorkeeper.rules.config_change import ConfigEntry, ResourceChange, Resource
 if TYPE_CHECKING:
     from tests.equivalence.cases import Answer, Case
 
-    from doorkeeper.rules.config_change import ResourceVerdict
+    from doorkeeper.rules.config_change import Context, ResourceVerdict
 
 _SETS = re.compile(r"(?:Set\(|\[)([^\[\]()]*(?:\([^()]*\)[^\[\]()]*)*)(?:\)|\])")
 
@@ -28,12 +29,18 @@ def replay(case: Case) -> tuple[tuple[Answer, ...], ...]:
         dynamic[resource] = {**dynamic.get(resource, {}), **stored}
     answers = []
     for request in case.requests:
-        verdicts = judge_changes([_filled(change) for change in request], context_of(configuration, dynamic))
+        context = context_of(configuration, dynamic) if len(case.requests) > 1 else _context(case.configuration)
+        verdicts = judge_changes([_filled(change) for change in request], context)
         answers.append(tuple((int(verdict.code), _without_places(verdict)) for verdict in verdicts))
         for verdict in verdicts:
             if case.is_sequence and verdict.proposed is not None:
                 dynamic[ResourceType(verdict.type), verdict.name] = verdict.proposed
     return tuple(answers)
+
+
+@cache
+def _context(configuration: str) -> Context:
+    return context_of(CONFIGURATIONS[configuration])
 
 
 def _filled(change: ResourceChange) -> ResourceChange:

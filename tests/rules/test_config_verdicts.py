@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -13,19 +14,21 @@ from tests.equivalence.record import vector_path
 from tests.equivalence.replay import normalise, replay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from doorkeeper.rules.config_change import ResourceChange
     from tests.equivalence.cases import Answer
 
 SAME_MESSAGES = 0.995  # the rest have several things wrong at once, and Java's hash maps decide which is said
 
 
-def _compared(configuration: str) -> Iterator[tuple[ResourceChange, Answer, Answer]]:
-    for vector in read_vectors(vector_path(configuration)):
-        ours = replay(vector.case)
-        for request, theirs, mine in zip(vector.case.requests, vector.answers, ours, strict=True):
-            yield from zip(request, theirs, mine, strict=True)
+@cache
+def _compared(configuration: str) -> list[tuple[ResourceChange, Answer, Answer]]:
+    """Each change with Kafka's answer and ours."""
+    return [
+        compared
+        for vector in read_vectors(vector_path(configuration))
+        for request, theirs, mine in zip(vector.case.requests, vector.answers, replay(vector.case), strict=True)
+        for compared in zip(request, theirs, mine, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.controller.clusters import Ids, after, cluster
 
 from doorkeeper.cluster.controller import acls
 from doorkeeper.cluster.controller.acls import (
@@ -23,7 +24,6 @@ from doorkeeper.cluster.controller.acls import (
     describe_acls,
 )
 from doorkeeper.cluster.image.metadata import MetadataImage
-from tests.cluster.controller.clusters import Ids, after, cluster
 
 READ_ORDERS = AclCreation(
     resource_type=ResourceType.TOPIC,
@@ -73,13 +73,17 @@ def test_stores_each_acl_once() -> None:
         ),
         (
             {"principal": "alice"},
-            "Could not parse principal from `alice` (no colon is present separating the principal type from the "
-            "principal name)",
+            (
+                "Could not parse principal from `alice` (no colon is present separating the principal type from the "
+                "principal name)"
+            ),
         ),
         (
             {"principal": ""},
-            "Could not parse principal from `` (no colon is present separating the principal type from the "
-            "principal name)",
+            (
+                "Could not parse principal from `` (no colon is present separating the principal type from the "
+                "principal name)"
+            ),
         ),
     ],
 )
@@ -140,7 +144,10 @@ TOPIC_NAMES = {(2, "orders"), (2, "ord"), (2, "*")}
         (AclFilter(resource_name_filter="ord"), set()),
         (AclFilter(pattern_type_filter=PatternType.PREFIXED), {(2, "ord")}),
         (AclFilter(pattern_type_filter=PatternType.PREFIXED, resource_name_filter="orders"), set()),
-        (AclFilter(pattern_type_filter=PatternType.MATCH, resource_name_filter="orders"), TOPIC_NAMES | {(3, "orders")}),
+        (
+            AclFilter(pattern_type_filter=PatternType.MATCH, resource_name_filter="orders"),
+            TOPIC_NAMES | {(3, "orders")},
+        ),
         (AclFilter(pattern_type_filter=PatternType.MATCH, resource_name_filter="or"), {(2, "*")}),
         (AclFilter(pattern_type_filter=PatternType.MATCH), TOPIC_NAMES | {(3, "orders")}),
         (replace(ALL, principal_filter="User:bob"), {(3, "orders")}),

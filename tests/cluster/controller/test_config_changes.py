@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
+from tests.cluster.controller.clusters import KAFKAS, NODE, after, broker, cluster, config, messages, replayed, topic
 
 from doorkeeper.cluster.controller.config_changes import (
     NO_TABLE,
@@ -24,7 +25,6 @@ from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.rules.config_change import BrokerDoor, ConfigEntry, Operation, ResourceChange
 from doorkeeper.wire.metadata import types
 from doorkeeper.wire.metadata.levels import MetadataVersion
-from tests.cluster.controller.clusters import KAFKAS, NODE, after, broker, cluster, config, messages, replayed, topic
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = Operation.SET, Operation.DELETE, Operation.APPEND, Operation.SUBTRACT

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.controller.clusters import NODE, Ids, after, broker, cluster, config, directory_of, messages, topic
 
 from doorkeeper.cluster.controller import create_topics
 from doorkeeper.cluster.controller.controller_node import ControllerNode
@@ -25,7 +26,6 @@ from doorkeeper.cluster.image.topics import DIRECTORY_MIGRATING, DIRECTORY_UNASS
 from doorkeeper.rules.config_schema import TOPIC, load_schema
 from doorkeeper.wire.metadata import types
 from doorkeeper.wire.metadata.levels import MetadataVersion
-from tests.cluster.controller.clusters import NODE, Ids, after, broker, cluster, config, directory_of, messages, topic
 
 THREE = cluster(broker(1), broker(2), broker(3))
 
@@ -184,8 +184,10 @@ def test_refuses_a_default_of_more_than_one_replica_and_an_assignment_alike() ->
         (
             {"assignments": assigned((4,))},
             ErrorCode.invalid_replica_assignment,
-            "All brokers specified in the manual partition assignment for partition 0 are fenced or in controlled "
-            "shutdown.",
+            (
+                "All brokers specified in the manual partition assignment for partition 0 are fenced or in controlled "
+                "shutdown."
+            ),
         ),
         (
             {"assignments": assigned((1,), start=1)},
@@ -276,9 +278,7 @@ def test_validate_only_answers_alike_and_stores_nothing() -> None:
 
 
 @pytest.mark.parametrize(("maximum", "created"), [(5, True), (4, False)])
-def test_too_many_partitions_fail_every_topic(
-    maximum: int, created: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_partitions_fail_every_topic(maximum: int, created: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(create_topics, "MAX_PARTITIONS_PER_REQUEST", maximum)
     topics = (CreatableTopic("a", 3, 1), CreatableTopic("b"), CreatableTopic("c", assignments=assigned((1,))))
     decision = create(THREE, *topics)

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 from kio.static.primitive import i8, i16, i32
+from tests.cluster.controller.clusters import Ids, broker, cluster, config, replayed, topic
 from tests.kafka.cluster import KafkaCluster, plan
 from tests.kafka.plugin import KafkaFactory
 from tests.kafka.requests import (
@@ -21,14 +22,22 @@ from tests.kafka.requests import (
     make_request,
 )
 
-from doorkeeper.cluster.controller import acls, create_partitions, create_topics, delete_topics, describe
-from doorkeeper.cluster.controller import describe_quotas, features, quotas, scram
+from doorkeeper.cluster.controller import (
+    acls,
+    create_partitions,
+    create_topics,
+    delete_topics,
+    describe,
+    describe_quotas,
+    features,
+    quotas,
+    scram,
+)
 from doorkeeper.cluster.controller.controller_node import ControllerNode
 from doorkeeper.cluster.controller.reshape import reshape
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.image.registrations import VersionRange
 from doorkeeper.wire.metadata.levels import MetadataVersion
-from tests.cluster.controller.clusters import Ids, broker, cluster, config, replayed, topic
 
 pytestmark = pytest.mark.kafka
 
@@ -109,7 +118,15 @@ OURS_ALONE = {"resource.identifier.limit.enable"}
 
 @pytest.mark.parametrize(
     ("resource_type", "name"),
-    [(TOPIC, "plain.topic"), (BROKER, "1"), (BROKER, ""), (GROUP, "g"), (GROUP, "other"), (METRICS, "m"), (METRICS, "n")],
+    [
+        (TOPIC, "plain.topic"),
+        (BROKER, "1"),
+        (BROKER, ""),
+        (GROUP, "g"),
+        (GROUP, "other"),
+        (METRICS, "m"),
+        (METRICS, "n"),
+    ],
 )
 def test_describes_configs_as_kafka_does(pair: Pair, resource_type: int, name: str) -> None:
     theirs = describe_configs(pair.connection, resource_type, name)
@@ -120,7 +137,9 @@ def test_describes_configs_as_kafka_does(pair: Pair, resource_type: int, name: s
     (ours,) = describe.describe_configs(pair.image, request, node).results
     assert (ours.error_code, ours.error_message) == (theirs.error_code, theirs.error_message or None)
     wanted, got = entries(theirs), entries(ours)
-    differences = {key: (wanted.get(key), got.get(key)) for key in wanted.keys() | got.keys() if wanted.get(key) != got.get(key)}
+    differences = {
+        key: (wanted.get(key), got.get(key)) for key in wanted.keys() | got.keys() if wanted.get(key) != got.get(key)
+    }
     assert {key: value for key, value in differences.items() if key not in OURS_ALONE} == {}
 
 
@@ -241,10 +260,14 @@ def test_refuses_to_delete_topics_as_kafka_does(pair: Pair) -> None:
         {"name": None, "topic_id": UUID(int=99)},
     ]
     request = make_request(20, 6, topics=states, timeout=timedelta(seconds=10))
-    theirs = {(one.name, one.topic_id, one.error_code, one.error_message) for one in pair.connection.call(request).responses}
+    theirs = {
+        (one.name, one.topic_id, one.error_code, one.error_message) for one in pair.connection.call(request).responses
+    }
     decision = delete_topics.decide_delete_topics(pair.image, reshape(request, delete_topics.DeleteTopicsRequest))
     assert decision.records == ()
-    assert {(one.name, one.topic_id, one.error_code, one.error_message) for one in decision.response.responses} == theirs
+    assert {
+        (one.name, one.topic_id, one.error_code, one.error_message) for one in decision.response.responses
+    } == theirs
 
 
 def quota(entity: dict[str, str | None], **ops: float | None) -> dict[str, Any]:
@@ -427,7 +450,15 @@ def test_judges_and_filters_acls_as_kafka_does(pair: Pair) -> None:
 
         def shown(response: Any) -> set[tuple[Any, ...]]:
             return {
-                (one.resource_type, one.resource_name, one.pattern_type, a.principal, a.host, a.operation, a.permission_type)
+                (
+                    one.resource_type,
+                    one.resource_name,
+                    one.pattern_type,
+                    a.principal,
+                    a.host,
+                    a.operation,
+                    a.permission_type,
+                )
                 for one in response.resources
                 for a in one.acls
             }
@@ -457,9 +488,7 @@ def test_judges_and_filters_acls_as_kafka_does(pair: Pair) -> None:
 @pytest.mark.parametrize("version", [1, 2])
 def test_judges_features_as_kafka_does(pair: Pair, feature: str, level: int, kind: int, version: int) -> None:
     updates = [{"feature": feature, "max_version_level": i16(level), "upgrade_type": i8(kind)}]
-    request = make_request(
-        57, version, timeout=timedelta(seconds=10), feature_updates=updates, validate_only=True
-    )
+    request = make_request(57, version, timeout=timedelta(seconds=10), feature_updates=updates, validate_only=True)
     theirs = pair.connection.call(request)
     decision = features.decide_update_features(
         pair.image,

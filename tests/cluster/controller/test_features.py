@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.controller.clusters import KAFKAS, NODE, OURS, after, broker, cluster, config, messages
 
 from doorkeeper.cluster.controller.controller_node import ControllerNode
 from doorkeeper.cluster.controller.decision import Decision
@@ -24,7 +25,6 @@ from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.rules.config_levels import load_levels
 from doorkeeper.wire.metadata import types
 from doorkeeper.wire.metadata.levels import MetadataVersion
-from tests.cluster.controller.clusters import KAFKAS, NODE, OURS, after, broker, cluster, config, messages
 
 UP, SAFE, UNSAFE = UpgradeType.UPGRADE, UpgradeType.SAFE_DOWNGRADE, UpgradeType.UNSAFE_DOWNGRADE
 
@@ -86,13 +86,17 @@ PREFIX = "The update failed for all features since the following feature had an 
     [
         (
             FeatureUpdateKey("group.version", 1, 0),
-            "Invalid update version 1 for feature group.version. "
-            "The controller does not support the given upgrade type.",
+            (
+                "Invalid update version 1 for feature group.version. "
+                "The controller does not support the given upgrade type."
+            ),
         ),
         (
             FeatureUpdateKey("group.version", 1, 4),
-            "Invalid update version 1 for feature group.version. "
-            "The controller does not support the given upgrade type.",
+            (
+                "Invalid update version 1 for feature group.version. "
+                "The controller does not support the given upgrade type."
+            ),
         ),
         (
             FeatureUpdateKey("group.version", -1),
@@ -108,13 +112,17 @@ PREFIX = "The update failed for all features since the following feature had an 
         ),
         (
             FeatureUpdateKey("group.version", 0),
-            "Invalid update version 0 for feature group.version. Can't downgrade the version of this feature "
-            "without setting the upgrade type to either safe or unsafe downgrade.",
+            (
+                "Invalid update version 0 for feature group.version. Can't downgrade the version of this feature "
+                "without setting the upgrade type to either safe or unsafe downgrade."
+            ),
         ),
         (
             FeatureUpdateKey("kraft.version", 0, SAFE),
-            "Invalid update version 0 for feature kraft.version. "
-            "The version of this feature can't be changed: the quorum of an embedded cluster is fixed.",
+            (
+                "Invalid update version 0 for feature kraft.version. "
+                "The version of this feature can't be changed: the quorum of an embedded cluster is fixed."
+            ),
         ),
         (
             FeatureUpdateKey("metadata.version", 500, SAFE),
@@ -122,13 +130,17 @@ PREFIX = "The update failed for all features since the following feature had an 
         ),
         (
             FeatureUpdateKey("metadata.version", 29, SAFE),
-            "Unsupported metadata.version downgrade from 1000 to 29. "
-            "Refusing to perform the requested downgrade because it might delete metadata information.",
+            (
+                "Unsupported metadata.version downgrade from 1000 to 29. "
+                "Refusing to perform the requested downgrade because it might delete metadata information."
+            ),
         ),
         (
             FeatureUpdateKey("metadata.version", 29, UNSAFE),
-            "Unsupported metadata.version downgrade from 1000 to 29. "
-            "Unsafe metadata downgrade is not supported in this version.",
+            (
+                "Unsupported metadata.version downgrade from 1000 to 29. "
+                "Unsafe metadata downgrade is not supported in this version."
+            ),
         ),
     ],
 )

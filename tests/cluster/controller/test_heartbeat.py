@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.controller.clusters import after, broker, cluster, directory_of, messages, topic
 
 from doorkeeper.cluster.controller.heartbeat import (
     BrokerHeartbeatRequest,
@@ -18,7 +19,6 @@ from doorkeeper.cluster.controller.sessions import HeartbeatTracker
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.wire.metadata import types
 from doorkeeper.wire.metadata.levels import MetadataVersion
-from tests.cluster.controller.clusters import after, broker, cluster, directory_of, messages, topic
 
 LEADING = cluster(broker(1), broker(2), *topic("orders", 1, 2))
 FENCED = cluster(broker(1, fenced=True), *topic("orders", -1))
@@ -56,7 +56,9 @@ def leaders(image: MetadataImage) -> list[int]:
     ],
 )
 def test_refuses_a_stale_epoch(broker_id: int, epoch: int, message: str) -> None:
-    decision = decide_broker_heartbeat(LEADING, heartbeat(broker_id=broker_id, broker_epoch=epoch), tracker_for(LEADING))
+    decision = decide_broker_heartbeat(
+        LEADING, heartbeat(broker_id=broker_id, broker_epoch=epoch), tracker_for(LEADING)
+    )
     assert decision.records == ()
     assert (decision.response.error_code, decision.response.error_message) == (ErrorCode.stale_broker_epoch, message)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.controller.clusters import after, broker, cluster, replayed
 
 from doorkeeper.cluster.controller.producer_ids import AllocateProducerIdsRequest, decide_allocate_producer_ids
 from doorkeeper.wire.metadata import types
-from tests.cluster.controller.clusters import after, broker, cluster, replayed
 
 REQUEST = AllocateProducerIdsRequest(1, 11)
 LAST = 2**63 - 1 - 1000

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode
+from tests.cluster.controller.clusters import after, cluster
 
 from doorkeeper.cluster.controller.decision import MAX_RECORDS_PER_DECISION, TOO_MANY_RECORDS, Decision
 from doorkeeper.cluster.controller.describe_quotas import (
@@ -25,7 +26,6 @@ from doorkeeper.cluster.controller.quotas import (
     decide_alter_client_quotas,
 )
 from doorkeeper.cluster.image.metadata import MetadataImage
-from tests.cluster.controller.clusters import after, cluster
 
 EXACT, DEFAULT, SPECIFIED = MatchType.EXACT, MatchType.DEFAULT, MatchType.SPECIFIED
 EMPTY = cluster()
@@ -72,9 +72,7 @@ def test_stores_quotas_for_every_kind_of_entity() -> None:
 @given(st.text(min_size=1))
 def test_any_string_is_a_client_id(client_id: str) -> None:
     decision = alter(EMPTY, entry(entity(client_id=client_id), producer_byte_rate=1.0))
-    assert after(EMPTY, decision).client_quotas.entities == {
-        (("client-id", client_id),): {"producer_byte_rate": 1.0}
-    }
+    assert after(EMPTY, decision).client_quotas.entities == {(("client-id", client_id),): {"producer_byte_rate": 1.0}}
 
 
 ALICE = entity(user="alice")
@@ -119,8 +117,10 @@ ALICE = entity(user="alice")
         ),
         (
             QuotaEntry(ALICE, (OpData("producer_byte_rate", 1.0, False),) * 2),
-            "Duplicate quota key producer_byte_rate not updating quota for this entity "
-            "ClientQuotaEntity(entries={user=alice})",
+            (
+                "Duplicate quota key producer_byte_rate not updating quota for this entity "
+                "ClientQuotaEntity(entries={user=alice})"
+            ),
         ),
     ],
 )
@@ -270,8 +270,10 @@ def test_describes_what_the_filter_matches(
         (
             (ComponentData("ip", DEFAULT, None), ComponentData("client-id", DEFAULT, None)),
             ErrorCode.invalid_request,
-            "Invalid entity filter component combination. IP filter component should not be used with user or "
-            "clientId filter component.",
+            (
+                "Invalid entity filter component combination. IP filter component should not be used with user or "
+                "clientId filter component."
+            ),
         ),
     ],
 )

@@ -7,6 +7,17 @@ from uuid import UUID
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.controller.clusters import (
+    CLUSTER_ID,
+    KAFKAS,
+    after,
+    broker,
+    cluster,
+    directory_of,
+    messages,
+    only,
+    topic,
+)
 
 from doorkeeper.cluster.controller.decision import Decision
 from doorkeeper.cluster.controller.features import SUPPORTED_FEATURES
@@ -25,17 +36,6 @@ from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.rules.config_schema import BROKER, load_schema
 from doorkeeper.wire.metadata import types
 from doorkeeper.wire.metadata.levels import MetadataVersion
-from tests.cluster.controller.clusters import (
-    CLUSTER_ID,
-    KAFKAS,
-    after,
-    broker,
-    cluster,
-    directory_of,
-    messages,
-    only,
-    topic,
-)
 
 LISTENER = RegisteredListener("PLAINTEXT", "localhost", 9092, 0)
 FEATURES = tuple(RegisteredFeature(name, int(one.lowest), int(one.highest)) for name, one in SUPPORTED_FEATURES.items())
@@ -148,20 +148,26 @@ def test_writes_the_record_version_that_the_metadata_version_knows(level: Metada
         (
             {"features": features_with(metadata_version=(7, 30))},
             ErrorCode.unsupported_version,
-            "Unable to register because the broker does not support finalized version 1000 of metadata.version. "
-            "The broker wants a version between 7 and 30, inclusive.",
+            (
+                "Unable to register because the broker does not support finalized version 1000 of metadata.version. "
+                "The broker wants a version between 7 and 30, inclusive."
+            ),
         ),
         (
             {"features": features_with(group_version=(0, 0))},
             ErrorCode.unsupported_version,
-            "Unable to register because the broker does not support finalized version 1 of group.version. "
-            "The broker wants a version between 0 and 0, inclusive.",
+            (
+                "Unable to register because the broker does not support finalized version 1 of group.version. "
+                "The broker wants a version between 0 and 0, inclusive."
+            ),
         ),
         (
             {"features": tuple(one for one in FEATURES if one.name != "group.version")},
             ErrorCode.unsupported_version,
-            "Unable to register because the broker does not support finalized version 1 of group.version. "
-            "The broker wants a version between 0 and 0, inclusive.",
+            (
+                "Unable to register because the broker does not support finalized version 1 of group.version. "
+                "The broker wants a version between 0 and 0, inclusive."
+            ),
         ),
         (
             {"features": tuple(one for one in FEATURES if one.name != "metadata.version")},
@@ -171,8 +177,10 @@ def test_writes_the_record_version_that_the_metadata_version_knows(level: Metada
         (
             {"features": features_with(new_thing=(1, 2))},
             ErrorCode.unsupported_version,
-            "Unable to register because the broker does not support finalized version 0 of new.thing. "
-            "The broker wants a version between 1 and 2, inclusive.",
+            (
+                "Unable to register because the broker does not support finalized version 0 of new.thing. "
+                "The broker wants a version between 1 and 2, inclusive."
+            ),
         ),
     ],
 )

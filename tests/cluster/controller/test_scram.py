@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.controller.clusters import after, cluster
 
 from doorkeeper.cluster.controller.scram import (
     AlterUserScramCredentialsRequest,
@@ -19,7 +20,6 @@ from doorkeeper.cluster.controller.scram import (
     describe_user_scram_credentials,
 )
 from doorkeeper.wire.metadata.levels import MetadataVersion
-from tests.cluster.controller.clusters import after, cluster
 
 SHA_256, SHA_512 = 1, 2
 # A password as RFC 7677 salts it.

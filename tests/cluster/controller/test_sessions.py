@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cluster.controller.clusters import PLACE, broker, cluster
 
 from doorkeeper.cluster.controller.sessions import NOBODY_ACTIVE, HeartbeatTracker, Session
-from tests.cluster.controller.clusters import PLACE, broker, cluster
 
 TRACKER = HeartbeatTracker(100).registered(1, epoch=11, record_offset=5)
 

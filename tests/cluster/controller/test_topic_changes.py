@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.controller.clusters import after, broker, cluster, config, topic
 
 from doorkeeper.cluster.controller.create_partitions import (
     CreatePartitionsAssignment,
@@ -23,7 +24,6 @@ from doorkeeper.cluster.controller.delete_topics import (
     decide_delete_topics,
 )
 from doorkeeper.cluster.image.metadata import MetadataImage
-from tests.cluster.controller.clusters import after, broker, cluster, config, topic
 
 A, B, NOBODY = UUID(int=1), UUID(int=2), UUID(int=3)
 IMAGE = cluster(
@@ -153,8 +153,10 @@ def test_follows_an_assignment() -> None:
         (
             CreatePartitionsTopic("b", 3, assigned((4,))),
             ErrorCode.invalid_replica_assignment,
-            "All brokers specified in the manual partition assignment for partition 2 are fenced or in controlled "
-            "shutdown.",
+            (
+                "All brokers specified in the manual partition assignment for partition 2 are fenced or in controlled "
+                "shutdown."
+            ),
         ),
     ],
 )

@@ -20,6 +20,8 @@ CLUSTER_ID = "doorkeeper-test-cluster"
 NODE = ControllerNode(100, {"node.id": "100", "process.roles": "controller"})
 PLACE = Provenance(50, 1, 0)
 OURS = MetadataVersion.DOORKEEPER
+MANY = 50
+"""Records up to which every prefix of a decision is replayed."""
 KAFKAS = MetadataVersion.IBP_4_3_IV0
 
 
@@ -86,10 +88,14 @@ def replayed(image: MetadataImage, *records: Any) -> MetadataImage:
 
 
 def after(image: MetadataImage, decision: Decision[Any]) -> MetadataImage:
-    """The image after a decision, whose records survive the disk."""
-    for record in decision.records:
+    """The image after a decision, whose records survive the disk, one batch or many."""
+    one_by_one = image
+    for record in decision.records[:MANY]:
         assert read_metadata_record(write_metadata_record(record)) == record
-    return replayed(image, *(one.message for one in decision.records))
+        one_by_one = replayed(one_by_one, record.message)
+    at_once = replayed(image, *(one.message for one in decision.records))
+    assert len(decision.records) > MANY or at_once == one_by_one
+    return at_once
 
 
 def messages(decision: Decision[Any]) -> list[Any]:

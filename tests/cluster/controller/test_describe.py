@@ -118,6 +118,15 @@ def test_every_declared_key_is_described_and_internal_ones_are_not() -> None:
     assert entries["log.dirs"].read_only
 
 
+@pytest.mark.parametrize("name", ["node.id", "broker.id"])
+def test_node_id_and_broker_id_are_one(name: str) -> None:
+    request = DescribeConfigsRequest((DescribeConfigsResource(BROKER, "5", ("node.id", "broker.id")),))
+    (answer,) = describe_configs(IMAGE, request, DescribingNode(5, {name: "5"})).results
+    assert {one.value for one in answer.configs} == {"5"}
+    (answer,) = describe_configs(IMAGE, request, DescribingNode(5)).results
+    assert {one.name: one.value for one in answer.configs} == {"node.id": None, "broker.id": "-1"}
+
+
 def test_a_listeners_key_has_the_type_and_the_default_of_its_base() -> None:
     entry = described(BROKER, "1")["listener.name.x.max.connections"]
     assert (entry.value, entry.config_type, entry.is_sensitive) == ("7", 3, False)

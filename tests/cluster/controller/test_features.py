@@ -165,6 +165,19 @@ def test_refuses_a_level_that_a_broker_does_not_support() -> None:
     assert response.error_message.endswith("Broker 3 only supports versions 7-30")
 
 
+def test_shows_a_range_without_an_end_as_kafka_does() -> None:
+    eager = types.SupportedFeature(name="metadata.version", min_supported_version=31, max_supported_version=32767)
+    image = cluster(broker(3, features=(eager,)), level=KAFKAS)
+    response = update(image, FeatureUpdateKey("metadata.version", 30)).response
+    assert response.error_message is not None
+    assert response.error_message.endswith("Broker 3 only supports versions 31+")
+
+
+def test_asks_no_controllers_where_the_level_does_not_know_them() -> None:
+    image = cluster(types.RegisterControllerRecord(controller_id=7), level=MetadataVersion.IBP_3_6_IV2)
+    assert update(image, FeatureUpdateKey("metadata.version", 15)).records
+
+
 def test_refuses_a_level_that_another_controller_does_not_support() -> None:
     alone = types.SupportedFeature(name="metadata.version", min_supported_version=30, max_supported_version=30)
     image = cluster(types.RegisterControllerRecord(controller_id=7, features=(alone,)), level=KAFKAS)

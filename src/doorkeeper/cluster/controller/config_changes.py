@@ -131,8 +131,11 @@ def decide_alter_configs(
         failure = _failure_of(verdict)
         if failure is None and change.type != ConfigResourceType.BROKER_LOGGER:
             failure = batch.add(_records_of(image, change, verdict))
-        code, message = (ErrorCode.none, None) if failure is None else (failure.code, failure.message)
-        responses.append(AlterConfigsResourceResponse(code, message, change.type, change.name))
+        if failure is None:
+            response = AlterConfigsResourceResponse(ErrorCode.none, None, change.type, change.name)
+        else:
+            response = AlterConfigsResourceResponse(failure.code, failure.message, change.type, change.name)
+        responses.append(response)
     return Decision(batch.records(validate_only=validate_only), AlterConfigsResponse(tuple(responses)))
 
 
@@ -143,7 +146,7 @@ def _failure_of(verdict: ResourceVerdict) -> Failure | None:
 def _records_of(image: MetadataImage, change: ResourceChange, verdict: ResourceVerdict) -> list[VersionedRecord]:
     assert verdict.proposed is not None
     # KAFKA-14136: setting a broker's config to what it is makes the broker look again, e.g. at a replaced key store.
-    again = {entry.name for entry in change.entries} if change.type == ConfigResourceType.BROKER else set()
+    again = [entry.name for entry in change.entries] if change.type == ConfigResourceType.BROKER else ()
     return config_records(change.type, change.name, image.configs.of(change.type, change.name), verdict.proposed, again)
 
 
@@ -158,15 +161,15 @@ def config_records(
 
     Keys in `again` are written even if their value stays.
     """
-    values: dict[str, str | None] = {
-        name: value for name, value in proposed.items() if current.get(name) != value or name in again
-    }
-    values |= dict.fromkeys(name for name in current if name not in proposed)
+    values: list[tuple[str, str | None]] = [
+        (name, value) for name, value in proposed.items() if current.get(name) != value or name in again
+    ]
+    values += [(name, None) for name in current if name not in proposed]
     return [
         VersionedRecord(
             ConfigRecord(resource_type=resource_type, resource_name=resource_name, name=name, value=value), 0
         )
-        for name, value in values.items()
+        for name, value in values
     ]
 
 

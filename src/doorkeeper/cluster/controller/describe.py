@@ -72,7 +72,7 @@ def describe_configs(
     image: MetadataImage, request: DescribeConfigsRequest, node: DescribingNode
 ) -> DescribeConfigsResponse:
     """The configs of each resource as the asked node knows them, or why not."""
-    description = _Description(image, node)
+    description = _Description(image, request, node)
     results = []
     for resource in request.resources:
         entries = description.of(resource)
@@ -86,28 +86,26 @@ def describe_configs(
                 None,
                 resource.resource_type,
                 resource.resource_name,
-                _asked_for(entries, resource, request),
+                _asked_for(entries, resource),
             )
         results.append(result)
     return DescribeConfigsResponse(tuple(results))
 
 
-def _asked_for(entries: Entries, resource: DescribeConfigsResource, request: DescribeConfigsRequest) -> Entries:
-    if resource.configuration_keys:
-        wanted = frozenset(resource.configuration_keys)
-        entries = tuple(one for one in entries if one.name in wanted)
-    if not request.include_synonyms:
-        entries = tuple(replace(one, synonyms=()) if one.synonyms else one for one in entries)
-    if request.include_documentation:
-        entries = tuple(replace(one, documentation="") for one in entries)
-    return entries
+def _asked_for(entries: Entries, resource: DescribeConfigsResource) -> Entries:
+    if not resource.configuration_keys:
+        return entries
+    wanted = frozenset(resource.configuration_keys)
+    return tuple(one for one in entries if one.name in wanted)
 
 
 class _Description:
     """One request under way: what the resources of one kind share is made once."""
 
-    def __init__(self, image: MetadataImage, node: DescribingNode) -> None:
+    def __init__(self, image: MetadataImage, request: DescribeConfigsRequest, node: DescribingNode) -> None:
         self._image = image
+        self._with_synonyms = request.include_synonyms
+        self._with_documentation = request.include_documentation
         self._node = node
         static = _with_node_id(node.static)
         self._configs = BrokerConfigs(BrokerLayers(node_configs(image, node.id), cluster_configs(image), static))
@@ -140,23 +138,31 @@ class _Description:
     ) -> Entries:
         own = self._image.configs.of(resource_type, name)
         if own:
-            return tuple(entries_of(own, self._configs))
+            return self._trimmed(entries_of(own, self._configs))
         shared = self._without_own.get(resource_type)
         if shared is None:
-            shared = self._without_own[resource_type] = tuple(entries_of({}, self._configs))
+            shared = self._without_own[resource_type] = self._trimmed(entries_of({}, self._configs))
         return shared
+
+    def _trimmed(self, entries: Iterable[DescribeConfigsResourceResult]) -> Entries:
+        """With what the request asks for, and nothing more."""
+        if not self._with_synonyms:
+            entries = (replace(one, synonyms=()) if one.synonyms else one for one in entries)
+        if self._with_documentation:
+            entries = (replace(one, documentation="") for one in entries)
+        return tuple(entries)
 
     def broker(self, name: str) -> Entries | Failure:
         if not name:
-            return tuple(cluster_entries(self._configs))
+            return self._trimmed(cluster_entries(self._configs))
         failure = self._check_node(name, f"{self._node.id} or empty string,")
-        return tuple(broker_entries(self._configs)) if failure is None else failure
+        return self._trimmed(broker_entries(self._configs)) if failure is None else failure
 
     def loggers(self, name: str) -> Entries | Failure:
         if not name:
             return _invalid("Broker id must not be empty")
         failure = self._check_node(name, str(self._node.id))
-        return tuple(logger_entries(self._node.loggers)) if failure is None else failure
+        return self._trimmed(logger_entries(self._node.loggers)) if failure is None else failure
 
     def _check_node(self, name: str, expected: str) -> Failure | None:
         node_id = parse_int(name)
@@ -169,7 +175,8 @@ class _Description:
     def client_metrics(self, name: str) -> Entries | Failure:
         if not name:
             return _invalid("Client metrics subscription name must not be empty")
-        return tuple(client_metrics_entries(self._image.configs.of(ConfigResourceType.CLIENT_METRICS, name)))
+        own = self._image.configs.of(ConfigResourceType.CLIENT_METRICS, name)
+        return self._trimmed(client_metrics_entries(own))
 
 
 _DESCRIBERS: Final[Mapping[int, Callable[[_Description, str], Entries | Failure]]] = {

@@ -7,7 +7,7 @@ is left out (Kafka's one-class-for-all-versions messages do the same). Nested st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -19,10 +19,14 @@ T = TypeVar("T")
 
 _ABSENT: Final = object()
 
+Memo = dict[tuple[int, Any], tuple[Any, ...]]
+"""Arrays that were reshaped already in this call: a thousand topics may share one array of configs."""
+Convert = Callable[[Any, Memo], Any]
+
 
 class _Slot(NamedTuple):
     name: str
-    convert: Callable[[Any], Any] | None
+    convert: Convert | None
     """None: the value fits as it is."""
 
 
@@ -31,13 +35,17 @@ def reshape(source: object, target: type[T], **given: object) -> T:
 
     :raises TypeError: if the target requires a field that is neither given nor in the source.
     """
+    return cast("T", _reshape(source, target, given, {}))
+
+
+def _reshape(source: object, target: Any, given: Mapping[str, object], memo: Memo) -> Any:
     values = dict(given)
-    for name, convert in _slots(cast("Hashable", target)):
+    for name, convert in _slots(target):
         if name in given:
             continue
         value = getattr(source, name, _ABSENT)
         if value is not _ABSENT:
-            values[name] = value if convert is None else convert(value)
+            values[name] = value if convert is None else convert(value, memo)
     return target(**values)
 
 
@@ -54,15 +62,28 @@ def required_fields(target: type[Any]) -> frozenset[str]:
     )
 
 
-def _converter(kind: Any) -> Callable[[Any], Any] | None:
+def _converter(kind: Any) -> Convert | None:
     origin = get_origin(kind)
     if origin in (UnionType, Union):
         (inner,) = (_converter(part) for part in get_args(kind) if part is not NoneType)
-        return None if inner is None else lambda value: None if value is None else inner(value)
+        return None if inner is None else lambda value, memo: None if value is None else inner(value, memo)
     if origin is tuple:
-        item = _converter(get_args(kind)[0])
-        return None if item is None else lambda value: tuple(map(item, value))
+        return _array_converter(get_args(kind)[0])
     if is_dataclass(kind):
-        assert isinstance(kind, type)
-        return lambda value: reshape(value, kind)
-    return ErrorCode if kind is ErrorCode else None
+        return lambda value, memo: _reshape(value, kind, {}, memo)
+    return (lambda value, _: ErrorCode(value)) if kind is ErrorCode else None
+
+
+def _array_converter(kind: Any) -> Convert | None:
+    convert = _converter(kind)
+    if convert is None:
+        return None
+
+    def convert_array(value: Any, memo: Memo) -> tuple[Any, ...]:
+        key = (id(value), kind)  # the source holds the array, so its id is its own during the call
+        done = memo.get(key)
+        if done is None:
+            done = memo[key] = tuple(convert(item, memo) for item in value)
+        return done
+
+    return convert_array

@@ -84,9 +84,11 @@ class Channel:
             return _decode(api_key, version, answer, self._name)
         except TimeoutError:
             seconds = self._settings.request_timeout
-            raise RequestTimedOutError(f"{self._name} did not answer {api_name(api_key)} within {seconds:g} s") from None
+            raise RequestTimedOutError(
+                f"{self._name} did not answer {api_name(api_key)} within {seconds:g} s"
+            ) from None
         except (OSError, EOFError) as error:
-            raise NetworkError(f"The connection to {self._name} was lost: {error or type(error).__name__}") from error
+            raise NetworkError(f"The connection to {self._name} was lost: {error!r}") from error
         finally:
             if not answered:
                 self.close()

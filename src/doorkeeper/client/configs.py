@@ -9,7 +9,13 @@ from enum import Enum, IntEnum
 from typing import Any, Final
 
 from doorkeeper.client.api import Api, check_whole
-from doorkeeper.client.errors import InvalidRequestError, KafkaError, UnknownServerError, UnsupportedVersionError, error_for
+from doorkeeper.client.errors import (
+    InvalidRequestError,
+    KafkaError,
+    UnknownServerError,
+    UnsupportedVersionError,
+    error_for,
+)
 from doorkeeper.client.results import Results
 from doorkeeper.client.router import Target
 from doorkeeper.rules.config_request import Operation, ResourceType
@@ -183,7 +189,9 @@ class ConfigsApi(Api):
         if found and not hasattr(found[0], "resource_type") and wanted != [ResourceType.CLIENT_METRICS]:
             raise UnsupportedVersionError("The cluster can list client metrics resources only")
         metrics = ResourceType.CLIENT_METRICS
-        return [ConfigResource(ResourceType(getattr(one, "resource_type", metrics)), one.resource_name) for one in found]
+        return [
+            ConfigResource(ResourceType(getattr(one, "resource_type", metrics)), one.resource_name) for one in found
+        ]
 
 
 _UNANSWERED: Final = UnknownServerError("The answer did not contain a result for this resource.")

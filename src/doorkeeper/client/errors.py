@@ -65,7 +65,7 @@ class UnknownCodeError(KafkaError):
 
 
 def error_for(code: int, message: str | None = None) -> KafkaError | None:
-    """The exception for a code in an answer; None for 0. Without a message it gets Kafka's own sentence for the code."""
+    """The exception for a code in an answer; None for 0. Without a message, Kafka's own sentence for it."""
     if code == 0:
         return None
     kind = _CLASSES.get(code)

@@ -5,10 +5,10 @@ A request is described once, with the fields of its newest version; an older ver
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args, get_origin
 
 from doorkeeper.client.errors import InvalidRequestError, ResourceIdentifierTooLargeError
 from doorkeeper.rules.javatext import escape_for_display
@@ -20,28 +20,39 @@ MAX_STRING_BYTES: Final = 32767
 """Of one string in UTF-8, compact or not: Kafka's generated classes refuse to write or read a longer one."""
 
 
-def build(entity: type[Any], values: Mapping[str, Any]) -> Any:
+Shape: TypeAlias = "type[Any] | tuple[type[Any] | None] | None"
+"""The class of a nested message, in a tuple if the field is an array; None for plain values."""
+
+
+def build(entity: Any, values: Mapping[str, Any]) -> Any:
     """A message of the given class; nested messages are mappings, arrays are any iterable.
 
     Values without a field of that name are left out: the version is older than they are. A field without a value
-    gets its default.
+    gets its default; flags are off by default.
     """
     parts: dict[str, Any] = {}
-    for name, kind, required in _plan(entity):
+    for name, shape, default in _plan(entity):
         if name in values:
-            parts[name] = _convert(kind, values[name])
-        elif required:
+            parts[name] = _convert(shape, values[name])
+        elif default is not MISSING:
+            parts[name] = default
+        else:
             raise TypeError(f"{entity.__name__} version {entity.__version__} needs '{name}'")
     return entity(**parts)
 
 
 @cache
-def _plan(entity: type[Any]) -> tuple[tuple[str, type[Any] | tuple[type[Any] | None] | None, bool], ...]:
-    """Per field: its name, the nested class (in a tuple if it is an array of them), and whether it must be given."""
-    return tuple((one.name, _shape(one.type), one.default is MISSING) for one in fields(entity))
+def _plan(entity: Any) -> tuple[tuple[str, Shape, Any], ...]:
+    """Per field: its name, its shape, and its default."""
+    return tuple((one.name, _shape(one.type), _default(one)) for one in fields(entity))
 
 
-def _shape(kind: Any) -> type[Any] | tuple[type[Any] | None] | None:
+def _default(one: Field[Any]) -> Any:
+    is_flag = one.default is MISSING and one.metadata.get("kafka_type") == "bool"
+    return False if is_flag else one.default
+
+
+def _shape(kind: Any) -> Shape:
     if get_origin(kind) is UnionType:
         (kind,) = (part for part in get_args(kind) if part is not NoneType)
     if get_origin(kind) is tuple:
@@ -50,7 +61,7 @@ def _shape(kind: Any) -> type[Any] | tuple[type[Any] | None] | None:
     return kind if is_dataclass(kind) else None  # type: ignore[return-value]
 
 
-def _convert(shape: type[Any] | tuple[type[Any] | None] | None, value: Any) -> Any:
+def _convert(shape: Shape, value: Any) -> Any:
     if shape is None or value is None:
         return value
     if not isinstance(shape, tuple):

@@ -68,7 +68,9 @@ class QuotasApi(Api):
             "validate_only": validate_only,
         }
         answer = await self._router.call(Target.ANY_BROKER, ALTER_CLIENT_QUOTAS, values)
-        answered = {entity_from_wire(one.entity): error_for(one.error_code, one.error_message) for one in answer.entries}
+        answered = {
+            entity_from_wire(one.entity): error_for(one.error_code, one.error_message) for one in answer.entries
+        }
         missing = UnknownServerError("The answer did not contain a result for this entity.")
         outcomes: list[tuple[QuotaEntity, None, KafkaError | None]]
         outcomes = [(entity, None, answered.get(entity, missing)) for entity in alterations]
@@ -83,7 +85,9 @@ def entity_to_wire(entity: QuotaEntity) -> list[dict[str, str | None]]:
     """The components of an entity as requests have them; the default one has no name."""
     names = zip(_TYPES, (entity.user, entity.client_id, entity.ip), strict=True)
     return [
-        {"entity_type": kind, "entity_name": None if name is DEFAULT else name} for kind, name in names if name is not None
+        {"entity_type": kind, "entity_name": None if name is DEFAULT else name}
+        for kind, name in names
+        if name is not None
     ]
 
 

@@ -32,7 +32,6 @@ METADATA: Final = 3
 DESCRIBE_CLUSTER: Final = 60
 BROKER_ENDPOINTS: Final = 1
 CONTROLLER_ENDPOINTS: Final = 2
-_BACKOFF_FACTOR: Final = 2
 _JITTER: Final = 0.2  # CommonClientConfigs.RETRY_BACKOFF_JITTER
 _RETRIED_ITEMS: Final = frozenset({NotControllerError.code, ThrottlingQuotaExceededError.code})
 """Codes that have the whole request sent again, wherever in an answer they stand."""
@@ -104,7 +103,9 @@ class Router:
         except TimeoutError:
             seconds = self._settings.api_timeout
             reason = f": {last.message}" if last else ""
-            raise RequestTimedOutError(f"No success within {seconds:g} s after {attempt + 1} attempt(s){reason}") from last
+            raise RequestTimedOutError(
+                f"No success within {seconds:g} s after {attempt + 1} attempt(s){reason}"
+            ) from last
 
     def _require_endpoint(self, target: Target | int) -> None:
         if self.controllers and target in (Target.ANY_BROKER, Target.CONTROLLER_BROKER):
@@ -181,7 +182,7 @@ class Router:
 
     def _backoff(self, attempt: int) -> float:
         """Exponential with jitter, bounded (org.apache.kafka.common.utils.ExponentialBackoff)."""
-        grown = self._settings.retry_backoff * _BACKOFF_FACTOR ** min(attempt, 30)
+        grown = self._settings.retry_backoff * (1 << min(attempt, 30))
         bounded = min(grown, self._settings.retry_backoff_max)
         return bounded * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - spreads load, guards nothing
 

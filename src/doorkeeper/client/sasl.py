@@ -50,7 +50,9 @@ def _scram(algorithm: str, credentials: SaslCredentials, nonce: str) -> Generato
         raise SaslAuthenticationError("Invalid server nonce: does not start with client nonce")
     count = int(iterations) if iterations.isascii() and iterations.isdigit() else 0
     if not MIN_ITERATIONS <= count <= MAX_ITERATIONS:
-        raise SaslAuthenticationError(f"The server asks for {iterations} iterations, outside {MIN_ITERATIONS}-{MAX_ITERATIONS}")
+        raise SaslAuthenticationError(
+            f"The server asks for {iterations} iterations, outside {MIN_ITERATIONS}-{MAX_ITERATIONS}"
+        )
     salted = hashlib.pbkdf2_hmac(algorithm, credentials.password.encode(), _decode64(salt), count)
     without_proof = f"c={base64.b64encode(b'n,,').decode()},r={server_nonce}"
     signed = b",".join((client_first.encode(), server_first, without_proof.encode()))

@@ -1,6 +1,6 @@
 """How the client connects: Kafka's own client properties, as `--command-config` files have them.
 
-What is understood: time-outs, back-off, the client id, PLAINTEXT and SSL with PEM stores, SASL PLAIN and SCRAM. A security
+What is understood: time-outs, back-off, the client id, PLAINTEXT, SSL with PEM stores, SASL PLAIN and SCRAM. A security
 setting that is not understood is refused by name: connecting with less than was asked for would be worse.
 """
 
@@ -26,7 +26,9 @@ _LOGIN_MODULES: Final = {
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
-_JAAS: Final = re.compile(r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(?P<options>.*?);?\s*", re.S)
+_JAAS: Final = re.compile(
+    r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(?P<options>.*?);?\s*", re.S
+)
 _JAAS_OPTION: Final = re.compile(r"""([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
 _REFUSED_PREFIXES: Final = ("ssl.", "sasl.", "security.")
 _HARMLESS: Final = frozenset({"sasl.kerberos.service.name", "ssl.protocol", "ssl.provider", "security.providers"})
@@ -128,7 +130,7 @@ def _read_sasl(reader: _Reader) -> SaslCredentials:
         raise InputError("sasl.jaas.config is missing")
     found = _JAAS.fullmatch(jaas)
     if found is None:
-        raise InputError("sasl.jaas.config is not of the form 'LoginModule required username=\"...\" password=\"...\";'")
+        raise InputError('sasl.jaas.config is not of the form \'LoginModule required username="..." password="...";\'')
     if found["module"] != _LOGIN_MODULES[mechanism]:
         raise InputError(f"sasl.jaas.config: {mechanism} needs the login module {_LOGIN_MODULES[mechanism]}")
     options = {name: _unquote(*texts) for name, *texts in _JAAS_OPTION.findall(found["options"])}

@@ -20,6 +20,11 @@ EXIT_COULD_NOT_JUDGE: Final = 3
 
 _COMMANDS: Final = {
     "check": ("doorkeeper.cli.check", "Judge names, config changes and server.properties without a cluster."),
+    "configs": (
+        "doorkeeper.cli.configs",
+        "Describe and change configs, quotas and credentials, as kafka-configs.sh does.",
+    ),
+    "quotas": ("doorkeeper.cli.quotas", "Apply, export and compare client quotas in bulk."),
     "rules": ("doorkeeper.cli.rules", "Print the whole rulebook, or the field map of Kafka's requests."),
     "metadata": ("doorkeeper.cli.metadata", "Look into a metadata log or a snapshot."),
 }

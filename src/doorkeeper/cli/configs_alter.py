@@ -25,9 +25,9 @@ DEFAULT_ITERATIONS: Final = 4096
 MIN_ITERATIONS: Final = 4096
 _CREDENTIAL: Final = re.compile(r"(?:iterations=(-?[0-9]*),)?password=(.*)")
 _OLD_CLUSTER: Final = (
-    "The INCREMENTAL_ALTER_CONFIGS API is not supported by the cluster. The API is supported starting from version 2.3.0."
-    " You may want to use an older version of this tool to interact with your cluster, or upgrade your brokers to version"
-    " 2.3.0 or newer to avoid this error."
+    "The INCREMENTAL_ALTER_CONFIGS API is not supported by the cluster. The API is supported starting from version "
+    "2.3.0. You may want to use an older version of this tool to interact with your cluster, or upgrade your brokers "
+    "to version 2.3.0 or newer to avoid this error."
 )
 
 
@@ -138,7 +138,8 @@ def _require_credentials_alone(options: ConfigsOptions, *, with_quotas: bool) ->
         )
     if with_quotas:
         raise RefusedError(
-            f"Cannot alter both quota and SCRAM credential configs simultaneously for '{USERS}' using --bootstrap-server."
+            f"Cannot alter both quota and SCRAM credential configs simultaneously for '{USERS}' "
+            "using --bootstrap-server."
         )
     if options.dry_run:
         raise RefusedError(

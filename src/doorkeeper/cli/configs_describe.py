@@ -10,7 +10,6 @@ from doorkeeper.cli.configs_options import (
     BROKERS,
     CLIENT_METRICS,
     CLIENTS,
-    GROUPS,
     IPS,
     TOPICS,
     USERS,

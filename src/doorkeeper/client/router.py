@@ -70,7 +70,7 @@ class Router:
     async def close(self) -> None:
         """Close every connection."""
         channels, self._channels = list(self._channels.values()), {}
-        await asyncio.gather(*(channel.wait_closed() for channel in channels))
+        await asyncio.gather(*(channel.close() for channel in channels))
 
     async def call(
         self,

@@ -48,6 +48,8 @@ class ClientSettings:
     """Everything about the connection but the addresses. Times are in seconds."""
 
     client_id: str | None = None
+    connect_timeout: float = 10.0
+    """How long a connection may take to be made (`socket.connection.setup.timeout.ms`)."""
     request_timeout: float = 30.0
     """How long one attempt may take (`request.timeout.ms`)."""
     api_timeout: float = 60.0
@@ -77,6 +79,7 @@ def read_settings(properties: Mapping[str, str]) -> ClientSettings:
     client_id = reader.take("client.id")
     return ClientSettings(
         client_id=client_id or None,
+        connect_timeout=reader.milliseconds("socket.connection.setup.timeout.ms", 10000),
         request_timeout=reader.milliseconds("request.timeout.ms", 30000),
         api_timeout=reader.milliseconds("default.api.timeout.ms", 60000),
         retries=reader.number("retries", 2147483647),

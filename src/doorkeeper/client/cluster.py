@@ -58,6 +58,8 @@ class QuorumDescription:
     high_watermark: int
     voters: tuple[ReplicaState, ...]
     observers: tuple[ReplicaState, ...]
+    controllers: tuple[Node, ...] = ()
+    """Where the voters listen; empty where the cluster is too old to say (before version 2 of the API)."""
 
 
 class ClusterApi(Api):
@@ -82,6 +84,11 @@ class ClusterApi(Api):
             partition.high_watermark,
             tuple(ReplicaState(one.replica_id, one.log_end_offset) for one in partition.current_voters),
             tuple(ReplicaState(one.replica_id, one.log_end_offset) for one in partition.observers),
+            tuple(
+                Node(node.node_id, node.listeners[0].host, node.listeners[0].port)
+                for node in getattr(answer, "nodes", ())
+                if node.listeners
+            ),
         )
 
     async def update_features(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import yaml
@@ -46,7 +47,7 @@ _TextLoader.yaml_implicit_resolvers = {
 
 def load_changes(path: Path) -> list[ResourceChange]:
     """The changes of a file, in order. Raises InputError naming the file and the place in it."""
-    document = _read_document(path)
+    document = read_document(path)
     entries = document.get("changes") if isinstance(document, dict) else None
     if not isinstance(entries, list) or len(document) != 1:
         raise InputError(f"{path}: expected one key 'changes' with a list of changes")
@@ -67,7 +68,8 @@ def load_current(path: Path) -> dict[tuple[ResourceType, str], dict[str, str]]:
     return current
 
 
-def _read_document(path: Path) -> Any:
+def read_document(path: Path) -> Any:
+    """A YAML or JSON file whose scalars are text as written, or null. Raises InputError naming the file."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -76,12 +78,19 @@ def _read_document(path: Path) -> Any:
         raise InputError(f"{path}: not UTF-8 (byte {error.start})") from error
     try:
         if text.lstrip().startswith("{"):  # JSON first: YAML reads a JSON escape of a surrogate pair wrongly
-            return json.loads(text, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_object)
+            return _read_json(text)
+        if text.lstrip().startswith("["):  # may be either
+            with suppress(ValueError):
+                return _read_json(text)
         return yaml.load(text, Loader=_TextLoader)  # noqa: S506 - a SafeLoader that builds text, lists and mappings only
     except (yaml.YAMLError, RecursionError) as error:
         raise InputError(f"{path}: broken YAML: {_one_line(error)}") from error
     except ValueError as error:
         raise InputError(f"{path}: broken JSON: {error}") from error
+
+
+def _read_json(text: str) -> Any:
+    return json.loads(text, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_object)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

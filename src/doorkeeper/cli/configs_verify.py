@@ -1,8 +1,9 @@
 """`doorkeeper configs --verify`: stored broker configs that a broker would refuse today, and how to get rid of them.
 
-Kafka's controllers store values that brokers refuse. Such a value shows as dynamic, is applied nowhere, and has every later
-change on the broker path refused until it is deleted. All that is needed to find it is what DescribeConfigs tells of each
-broker: its static configs, what is stored, and the values in force.
+Kafka's controllers store values that brokers refuse. Such a value shows as dynamic, is applied nowhere, and has every
+later change on the broker path refused until it is deleted. All that is needed to find it is what DescribeConfigs tells
+of each broker: its static configs, what is stored, the values in force. (A value that is not even of its key's type is
+stored too, but no broker shows it, and it is in nobody's way.)
 """
 
 from __future__ import annotations

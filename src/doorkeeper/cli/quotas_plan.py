@@ -83,14 +83,15 @@ def _record_size(entity: QuotaEntity, key: str) -> int:
 def encoded_twins(present: Present) -> dict[QuotaEntity, QuotaEntity]:
     """Entities that look like the URL-encoded form of another (KIP-190), which is what an older cluster stored.
 
-    A client may really be called `a%20b`: these are offered for repair, never repaired unasked.
+    A client may really be called `a%20b`: these are offered for repair, never repaired unasked. Of names encoded twice
+    over the inner one comes first: its place must be free before the outer one can move there.
     """
-    twins = {}
+    twins: dict[QuotaEntity, QuotaEntity] = {}
     for entity in present:
         decoded = replace(entity, user=_decoded(entity.user), client_id=_decoded(entity.client_id))
         if decoded != entity:
             twins[entity] = decoded
-    return twins
+    return {entity: decoded for entity, decoded in twins.items() if decoded not in twins}
 
 
 def _decoded(name: Name) -> Name:

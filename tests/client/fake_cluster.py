@@ -31,7 +31,7 @@ class HangUpError(Exception):
 
 @dataclass
 class FakeNode:
-    """One node: its handlers by API key, and what it was asked. A handler that returns None keeps the client waiting."""
+    """One node: its handlers by API key, and what it was asked. A handler that returns None keeps clients waiting."""
 
     id: int
     cluster: FakeCluster

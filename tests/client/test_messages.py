@@ -38,11 +38,11 @@ def test_an_older_version_takes_the_fields_that_it_has() -> None:
         assert encode_body(body)
 
 
-def test_flags_are_off_unless_said() -> None:
+def test_flags_are_off_unless_said_or_on_by_kafkas_default() -> None:
     body = build(message_classes(METADATA, 13).request, {"topics": None})
     assert body.topics is None
-    assert not body.allow_auto_topic_creation
     assert not body.include_topic_authorized_operations
+    assert body.allow_auto_topic_creation
 
 
 def test_a_missing_field_is_a_fault_of_ours() -> None:

@@ -150,6 +150,7 @@ class TestAddConfig:
 
 
 ALTER_TOPIC = (*SERVER, "--alter", "--topic", "t")
+ALTER_USER_AND_CLIENT = (*SERVER, "--alter", "--entity-type", "users", "--entity-type", "clients")
 
 
 @pytest.mark.parametrize(
@@ -215,18 +216,11 @@ ALTER_TOPIC = (*SERVER, "--alter", "--topic", "t")
             "At least one of --add-config, --add-config-file, or --delete-config must be specified with --alter",
         ),
         (
-            (
-                *SERVER,
-                "--alter",
-                "--entity-type",
-                "users",
-                "--entity-type",
-                "clients",
-                "--entity-name",
-                "u",
-                "--add-config",
-                "producer_byte_rate=1",
-            ),
+            (*SERVER, "--alter", "--user", "u", "--client-defaults", "--user-defaults", "--add-config", "a=b"),
+            "Duplicate entity type(s) specified: users",
+        ),
+        (
+            (*ALTER_USER_AND_CLIENT, "--entity-name", "u", "--add-config", "producer_byte_rate=1"),
             "An entity name must be specified for every entity type",
         ),
         ((*ALTER_TOPIC, "--add-config", "a b=c"), "Invalid character found for config key: a b"),

@@ -9,6 +9,7 @@
     ├── ReplayError            a metadata record contradicts the image that it is replayed on
     ├── StorageError           the disk, or what is on it, does not let us go on
     │   └── DirectoryLockedError   another process holds the directory
+    ├── client.errors.KafkaError   a cluster's answer with an error code; one class per code, in its own tree there
     ├── NetworkError           the peer can't be reached, went away, or is silent; asking again may help
     └── ProtocolError          bytes or calls that break Kafka's protocol; never raised as itself
         ├── RemoteProtocolError    the peer's fault: the connection is closed, or answered with `error_code_hint`

@@ -98,6 +98,11 @@ def test_refusals_have_the_same_words_streams_and_exit_code(tools: Tools, words:
     assert tools.ours(*words) == tools.theirs(*words)
 
 
+def test_at_the_controllers_door_both_say_the_same(tools: Tools) -> None:
+    words = (*tools.controllers, "--describe", "--entity-type", "brokers")
+    assert doorkeeper_configs(*words) == kafka_configs(tools.kafka.jars, *words)
+
+
 def test_credentials_that_we_set_kafkas_tool_describes_and_neither_shows_the_password(tools: Tools) -> None:
     done = tools.ours("--alter", "--user", "u", "--add-config", "SCRAM-SHA-256=[iterations=8192,password=hush]")
     assert done.lines == ["", "Completed updating config for user u."]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.client import (
+    AclOperation,
     AlterConfigOp,
     ConfigResource,
+    ConfigSource,
+    ConfigValueType,
     ResourceType,
     Results,
     ScramMechanism,
@@ -59,6 +62,12 @@ def test_results_tell_well_from_ill() -> None:
 def test_values_that_may_be_secret_do_not_show() -> None:
     assert "hush" not in repr(AlterConfigOp("ssl.key.password", "hush"))
     assert "hush" not in repr(ScramUpsertion("u", ScramMechanism.SCRAM_SHA_256, b"hush"))
+
+
+def test_numbers_of_a_newer_kafka_are_unknown() -> None:
+    assert AclOperation(99) is AclOperation.UNKNOWN
+    assert ConfigSource(99) is ConfigSource.UNKNOWN
+    assert ConfigValueType(-1) is ConfigValueType.UNKNOWN
 
 
 def test_mechanisms_go_by_their_sasl_names() -> None:

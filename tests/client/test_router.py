@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.client.fake_cluster import HOST, NO_WAIT, FakeCluster, HangUpError
 
-from doorkeeper.client import Admin, AlterConfigOp, ClientSettings, ConfigResource, QuotaEntity, ResourceType
+from doorkeeper.client import Admin, AlterConfigOp, ClientSettings, ConfigResource, NewTopic, QuotaEntity, ResourceType
 from doorkeeper.client.channel import choose_versions
 from doorkeeper.client.errors import (
     InvalidRequestError,
@@ -24,7 +24,7 @@ from doorkeeper.wire.codes import wire_code
 from doorkeeper.wire.messages import API_VERSIONS, newest_version, oldest_version
 from doorkeeper.wire.registry import VersionRange
 
-ALTER, DESCRIBE, QUORUM, UPDATE_FEATURES, ALTER_QUOTAS = 44, 32, 55, 57, 49
+CREATE_TOPICS, ALTER, UPDATE_FEATURES, ALTER_QUOTAS = 19, 44, 57, 49
 QUICK = ClientSettings(request_timeout=5, api_timeout=5, retry_backoff=0.001, retry_backoff_max=0.002)
 HASTY = ClientSettings(request_timeout=5, api_timeout=0.1, retry_backoff=0.001, retry_backoff_max=0.002)
 TOPIC = ConfigResource(ResourceType.TOPIC, "t")
@@ -256,6 +256,46 @@ def test_many_quotas_are_one_request() -> None:
         assert len(results.require()) == 1000
         (request,) = cluster.nodes[1].asked_of(ALTER_QUOTAS)
         assert all(op.remove for entry in request.body.entries for op in entry.ops)
+
+    run(scenario)
+
+
+def test_topics_held_back_by_a_quota_are_asked_for_again_alone() -> None:
+    async def scenario(cluster: FakeCluster, admin: Admin) -> None:
+        def answer(request: Request) -> Mapping[str, Any]:
+            first = len(cluster.nodes[1].asked_of(CREATE_TOPICS)) == 1
+            codes = {"early": 0, "late": 89 if first else 0, "bad": 17}
+            return {
+                "topics": [
+                    {
+                        "name": one.name,
+                        "topic_id": None,
+                        "error_code": wire_code(codes[one.name]),
+                        "error_message": None,
+                        "topic_config_error_code": 0,
+                        "num_partitions": 1,
+                        "replication_factor": 1,
+                        "configs": (),
+                    }
+                    for one in request.body.topics
+                ],
+                **NO_WAIT,
+            }
+
+        cluster.on(CREATE_TOPICS, answer)
+        results = await admin.create_topics([NewTopic("early"), NewTopic("late"), NewTopic("bad")])
+        assert sorted(results.values) == ["early", "late"]
+        assert list(results.errors) == ["bad"]
+        asked = [[one.name for one in request.body.topics] for request in cluster.nodes[1].asked_of(CREATE_TOPICS)]
+        assert asked == [["early", "late", "bad"], ["late"]]
+
+    run(scenario)
+
+
+def test_calls_that_overlap_share_one_connection() -> None:
+    async def scenario(cluster: FakeCluster, admin: Admin) -> None:
+        await asyncio.gather(*(admin.describe_cluster() for _ in range(20)))
+        assert cluster.nodes[1].connections == 1
 
     run(scenario)
 

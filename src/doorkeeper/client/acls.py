@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any, Final
 
-from doorkeeper.client.api import Api, check_whole
+from doorkeeper.client.api import Api, KafkaEnum, check_whole
 from doorkeeper.client.errors import KafkaError, error_for, raise_for
 from doorkeeper.client.results import Results
 from doorkeeper.client.router import Target
@@ -17,7 +16,7 @@ CREATE_ACLS: Final = 30
 DELETE_ACLS: Final = 31
 
 
-class AclResourceType(IntEnum):
+class AclResourceType(KafkaEnum):
     """org.apache.kafka.common.resource.ResourceType."""
 
     UNKNOWN = 0
@@ -30,7 +29,7 @@ class AclResourceType(IntEnum):
     USER = 7
 
 
-class PatternType(IntEnum):
+class PatternType(KafkaEnum):
     """org.apache.kafka.common.resource.PatternType."""
 
     UNKNOWN = 0
@@ -40,7 +39,7 @@ class PatternType(IntEnum):
     PREFIXED = 4
 
 
-class AclOperation(IntEnum):
+class AclOperation(KafkaEnum):
     """org.apache.kafka.common.acl.AclOperation."""
 
     UNKNOWN = 0
@@ -61,7 +60,7 @@ class AclOperation(IntEnum):
     TWO_PHASE_COMMIT = 15
 
 
-class AclPermission(IntEnum):
+class AclPermission(KafkaEnum):
     """org.apache.kafka.common.acl.AclPermissionType."""
 
     UNKNOWN = 0

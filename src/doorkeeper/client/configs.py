@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, IntEnum
 from typing import Any, Final
 
-from doorkeeper.client.api import Api, check_whole
+from doorkeeper.client.api import Api, KafkaEnum, check_whole
 from doorkeeper.client.errors import (
     InvalidRequestError,
     KafkaError,
@@ -27,7 +26,7 @@ INCREMENTAL_ALTER_CONFIGS: Final = 44
 LIST_CONFIG_RESOURCES: Final = 74
 
 
-class ConfigSource(Enum):
+class ConfigSource(KafkaEnum):
     """Where a value comes from; Kafka's names (ConfigEntry.ConfigSource) and numbers on the wire."""
 
     UNKNOWN = 0
@@ -41,7 +40,7 @@ class ConfigSource(Enum):
     DYNAMIC_GROUP_CONFIG = 8
 
 
-class ConfigValueType(IntEnum):
+class ConfigValueType(KafkaEnum):
     """The type of a key (ConfigEntry.ConfigType)."""
 
     UNKNOWN = 0
@@ -219,16 +218,12 @@ def _described(item: Any) -> tuple[DescribedConfig, ...]:
         DescribedConfig(
             name=one.name,
             value=one.value,
-            source=_source(one.config_source),
+            source=ConfigSource(one.config_source),
             is_sensitive=one.is_sensitive,
             is_read_only=one.read_only,
             type=ConfigValueType(getattr(one, "config_type", 0)),
-            synonyms=tuple(ConfigSynonym(syn.name, syn.value, _source(syn.source)) for syn in one.synonyms),
+            synonyms=tuple(ConfigSynonym(syn.name, syn.value, ConfigSource(syn.source)) for syn in one.synonyms),
             documentation=getattr(one, "documentation", None),
         )
         for one in item.configs
     )
-
-
-def _source(number: int) -> ConfigSource:
-    return ConfigSource(number) if 0 <= number <= 8 else ConfigSource.UNKNOWN

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import defaultdict
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -18,7 +19,6 @@ from doorkeeper.client.errors import (
     NetworkError,
     NotControllerError,
     RequestTimedOutError,
-    ThrottlingQuotaExceededError,
     UnsupportedEndpointTypeError,
     raise_for,
 )
@@ -33,8 +33,6 @@ DESCRIBE_CLUSTER: Final = 60
 BROKER_ENDPOINTS: Final = 1
 CONTROLLER_ENDPOINTS: Final = 2
 _JITTER: Final = 0.2  # CommonClientConfigs.RETRY_BACKOFF_JITTER
-_RETRIED_ITEMS: Final = frozenset({NotControllerError.code, ThrottlingQuotaExceededError.code})
-"""Codes that have the whole request sent again, wherever in an answer they stand."""
 
 
 class Node(NamedTuple):
@@ -66,6 +64,7 @@ class Router:
         self.controller_id = -1
         self._stale = True
         self._channels: dict[tuple[str, int], Channel] = {}
+        self._connecting: defaultdict[tuple[str, int], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def close(self) -> None:
         """Close every connection."""
@@ -120,9 +119,8 @@ class Router:
             await self.refresh()
         channel = await self._channel_to(self._pick(target))
         answer = await channel.request(api_key, values)
-        retried = _RETRIED_ITEMS.intersection(codes_in(answer))
-        for code in sorted(retried):
-            raise_for(code)
+        if NotControllerError.code in codes_in(answer):  # wherever it stands: then no item was looked at
+            raise NotControllerError
         check(answer)
         return answer
 
@@ -140,11 +138,12 @@ class Router:
 
     async def _channel_to(self, node: Node) -> Channel:
         address = (node.host, node.port)
-        channel = self._channels.get(address)
-        if channel is None or channel.closed:
-            channel = await connect(*address, self._settings)
-            self._channels[address] = channel
-        return channel
+        async with self._connecting[address]:  # calls that overlap share one connection
+            channel = self._channels.get(address)
+            if channel is None or channel.closed:
+                channel = await connect(*address, self._settings)
+                self._channels[address] = channel
+            return channel
 
     async def refresh(self) -> None:
         """Ask any reachable node who is in the cluster: those known first, then the bootstrap addresses.

@@ -5,11 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any, Final
 
 from doorkeeper.client import sasl
-from doorkeeper.client.api import Api, check_whole
+from doorkeeper.client.api import Api, KafkaEnum, check_whole
 from doorkeeper.client.errors import error_for
 from doorkeeper.client.results import Results
 from doorkeeper.client.router import Target
@@ -20,7 +19,7 @@ SALT_BYTES: Final = 32
 DEFAULT_ITERATIONS: Final = 4096
 
 
-class ScramMechanism(IntEnum):
+class ScramMechanism(KafkaEnum):
     """Kafka's numbers of the mechanisms."""
 
     UNKNOWN = 0

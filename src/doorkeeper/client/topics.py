@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.client.api import Api, check_whole
-from doorkeeper.client.errors import KafkaError, error_for, raise_for
+from doorkeeper.client.errors import KafkaError, ThrottlingQuotaExceededError, error_for, raise_for
 from doorkeeper.client.results import Results
 from doorkeeper.client.router import METADATA, Target
 
@@ -74,14 +75,17 @@ class GroupListing:
 
 
 class TopicsApi(Api):
-    """The part of Admin about topics (and the list of groups)."""
+    """The part of Admin about topics (and the list of groups).
+
+    A topic that is refused because of a quota on changes (KIP-599) is asked for again when the cluster has had its rest.
+    """
 
     async def create_topics(
         self, topics: Iterable[NewTopic], *, validate_only: bool = False
     ) -> Results[str, CreatedTopic]:
         """Create topics; one that can't be created fails alone."""
-        described = [
-            {
+        described = {
+            one.name: {
                 "name": one.name,
                 "num_partitions": BROKER_DEFAULT if one.assignments else one.partitions,
                 "replication_factor": BROKER_DEFAULT if one.assignments else one.replication_factor,
@@ -89,28 +93,55 @@ class TopicsApi(Api):
                 "configs": [{"name": name, "value": value} for name, value in one.configs.items()],
             }
             for one in topics
-        ]
-        values = {"topics": described, "timeout": self._server_timeout(), "validate_only": validate_only}
-        answer = await self._router.call(Target.CONTROLLER_BROKER, CREATE_TOPICS, values)
-        return Results((one.name, _created(one), _error(one)) for one in answer.topics)
+        }
+
+        async def send(names: list[str]) -> Any:
+            values = {"topics": [described[name] for name in names], "validate_only": validate_only}
+            return await self._change(CREATE_TOPICS, values)
+
+        items = await self._until_unthrottled(list(described), send, "topics")
+        return Results((one.name, _created(one), _error(one)) for one in items)
 
     async def delete_topics(self, names: Iterable[str]) -> Results[str, None]:
         """Delete topics by name."""
-        wanted = list(names)
-        values = {
-            "topics": [{"name": name, "topic_id": None} for name in wanted],
-            "topic_names": wanted,
-            "timeout": self._server_timeout(),
-        }
-        answer = await self._router.call(Target.CONTROLLER_BROKER, DELETE_TOPICS, values)
-        return Results((one.name, None, _error(one)) for one in answer.responses)
+
+        async def send(wanted: list[str]) -> Any:
+            topics = [{"name": name, "topic_id": None} for name in wanted]
+            return await self._change(DELETE_TOPICS, {"topics": topics, "topic_names": wanted})
+
+        items = await self._until_unthrottled(list(dict.fromkeys(names)), send, "responses")
+        return Results((one.name, None, _error(one)) for one in items)
 
     async def create_partitions(self, counts: Mapping[str, int], *, validate_only: bool = False) -> Results[str, None]:
         """Let topics grow to that many partitions in all."""
-        described = [{"name": name, "count": count, "assignments": None} for name, count in counts.items()]
-        values = {"topics": described, "timeout": self._server_timeout(), "validate_only": validate_only}
-        answer = await self._router.call(Target.CONTROLLER_BROKER, CREATE_PARTITIONS, values)
-        return Results((one.name, None, _error(one)) for one in answer.results)
+
+        async def send(names: list[str]) -> Any:
+            topics = [{"name": name, "count": counts[name], "assignments": None} for name in names]
+            return await self._change(CREATE_PARTITIONS, {"topics": topics, "validate_only": validate_only})
+
+        items = await self._until_unthrottled(list(counts), send, "results")
+        return Results((one.name, None, _error(one)) for one in items)
+
+    async def _change(self, api_key: int, values: Mapping[str, Any]) -> Any:
+        timed = {**values, "timeout": self._server_timeout()}
+        return await self._router.call(Target.CONTROLLER_BROKER, api_key, timed)
+
+    async def _until_unthrottled(
+        self, names: list[str], send: Callable[[list[str]], Awaitable[Any]], field_name: str
+    ) -> list[Any]:
+        """Ask for all, then again for those that a quota held back, as long as there is time."""
+        clock = asyncio.get_running_loop()
+        deadline = clock.time() + self._settings.api_timeout
+        settled: list[Any] = []
+        while True:
+            answer = await send(names)
+            items = getattr(answer, field_name)
+            names = [one.name for one in items if one.error_code == ThrottlingQuotaExceededError.code]
+            rest = max(answer.throttle_time.total_seconds(), self._settings.retry_backoff)
+            if not names or clock.time() + rest > deadline:
+                return [*settled, *items]
+            settled += [one for one in items if one.name not in names]
+            await asyncio.sleep(rest)
 
     async def list_topics(self, *, include_internal: bool = False) -> dict[str, TopicDescription]:
         """Every topic of the cluster by name."""

@@ -1,0 +1,112 @@
+"""The broker of a node: what the handlers of its door talk to."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final, Protocol
+
+from kio.schema.errors import ErrorCode
+
+from doorkeeper.cluster.broker.channel import ControllerChannel
+from doorkeeper.cluster.broker.forwarding import Forwarder
+from doorkeeper.cluster.broker.lifecycle import BrokerLifecycle
+from doorkeeper.cluster.door import DoorService
+from doorkeeper.cluster.handlers.table import handlers_for
+from doorkeeper.cluster.image.metadata import MetadataImage
+from doorkeeper.cluster.loggers import NodeLoggers
+from doorkeeper.cluster.server_config import NodeConfig
+from doorkeeper.errors import NetworkError, ProtocolError
+from doorkeeper.rules.names import check_topic_name
+from doorkeeper.wire.registry import Door, Registry, VersionRange
+
+LOGGER: Final = logging.getLogger("doorkeeper.broker")
+
+CREATE_TOPICS: Final = 19
+CREATE_TOPICS_VERSIONS: Final = VersionRange(4, 7)
+USE_DEFAULT: Final = -1
+
+
+class ImageSource(Protocol):
+    """Where a broker's image comes from: the quorum of its own node, or a follower of another's."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+
+    def subscribe(self, publish: Callable[[MetadataImage], None]) -> None: ...
+
+
+class BrokerRole:
+    """One broker."""
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        cluster_id: str,
+        source: ImageSource,
+        channel: ControllerChannel,
+        registry: Registry,
+        loggers: NodeLoggers,
+    ) -> None:
+        """:param channel: the way to the controller for changes that are sent on."""
+        self.config = config
+        self.cluster_id = cluster_id
+        self.registry = registry
+        self.loggers = loggers
+        self.lifecycle: BrokerLifecycle | None = None
+        """Set once the broker's addresses are known."""
+        self._timeout = config.seconds("request.timeout.ms")
+        self.forwarder = Forwarder(channel, self._timeout)
+        self.door: DoorService[BrokerRole] = DoorService(self, registry, handlers_for(Door.BROKER), self._gate)
+        self._source = source
+        self._channel = channel
+        self._started = asyncio.Event()
+        self._being_created: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def node_id(self) -> int:
+        return self.config.node_id
+
+    @property
+    def image(self) -> MetadataImage:
+        """The newest metadata that this broker knows."""
+        return self._source.image
+
+    def start_serving(self) -> None:
+        """The broker has been unfenced for the first time, and knows it: let requests in."""
+        self._started.set()
+
+    def _gate(self) -> Awaitable[None] | None:
+        return None if self._started.is_set() else self._to_be_started()
+
+    async def _to_be_started(self) -> None:
+        await self._started.wait()
+
+    def create_topics(self, names: Iterable[str]) -> None:
+        """Have topics made that a client named, if `auto.create.topics.enable` says so; the client asks again."""
+        if not self.config.flag("auto.create.topics.enable"):
+            return
+        for name in names:
+            if name not in self._being_created and check_topic_name(name) is None:
+                task = asyncio.get_running_loop().create_task(self._create_topic(name))
+                self._being_created[name] = task
+                task.add_done_callback(lambda _task, name=name: self._being_created.pop(name, None))
+
+    async def _create_topic(self, name: str) -> None:
+        topic = {"name": name, "num_partitions": USE_DEFAULT, "replication_factor": USE_DEFAULT}
+        try:
+            response = await self._channel.ask(
+                CREATE_TOPICS, CREATE_TOPICS_VERSIONS, {"topics": [topic]}, timeout=self._timeout
+            )
+        except (NetworkError, ProtocolError) as error:
+            LOGGER.warning("a topic was not created: %s", error)
+            return
+        code = response.topics[0].error_code
+        if code and code != ErrorCode.topic_already_exists:
+            LOGGER.info("a topic was not created: %s", ErrorCode(code).name)
+
+    def stop(self) -> None:
+        """Create nothing more."""
+        for task in self._being_created.values():
+            task.cancel()

@@ -1,0 +1,89 @@
+"""One door of a node: lets requests in by the registry, hands each to its handler, and maps what goes wrong, once."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Generic, Literal, TypeVar
+
+from kio.schema.errors import ErrorCode
+
+from doorkeeper.cluster.handlers.call import Call
+from doorkeeper.cluster.quorum import QuorumBusyError, QuorumStoppedError
+from doorkeeper.errors import NetworkError, RemoteProtocolError, StorageError
+from doorkeeper.net.service import DECODE, Answer, Decode, Peer
+from doorkeeper.wire.codec import Request, RequestHeader
+from doorkeeper.wire.framing import Frame
+from doorkeeper.wire.messages import API_VERSIONS, api_name
+from doorkeeper.wire.registry import Registry
+
+LOGGER: Final = logging.getLogger("doorkeeper.door")
+
+Role = TypeVar("Role")
+Handler = Callable[[Role, Call], "Answer | Awaitable[Answer]"]
+
+_CODES: Final[tuple[tuple[type[Exception], int], ...]] = (
+    (StorageError, ErrorCode.kafka_storage_error),
+    (NetworkError, ErrorCode.request_timed_out),
+    (QuorumStoppedError, ErrorCode.not_controller),
+    (QuorumBusyError, ErrorCode.throttling_quota_exceeded),
+)
+"""What a fault that is nobody's mistake is told as; anything else is a fault of ours."""
+
+Gate = Callable[[], "Awaitable[None] | None"]
+
+
+class DoorService(Generic[Role]):
+    """Answers the requests of one listener (`net.service.Service`)."""
+
+    def __init__(
+        self, role: Role, registry: Registry, handlers: Mapping[int, Handler[Role]], gate: Gate | None = None
+    ) -> None:
+        """:param gate: gives what to wait for before a request is handled, while the node starts; ApiVersions never
+        waits."""
+        self.registry = registry
+        self._role = role
+        self._handlers = handlers
+        self._gate = gate
+
+    def handle_opaque(
+        self, header: RequestHeader, frame: Frame, peer: Peer
+    ) -> Answer | Awaitable[Answer] | Literal[Decode.DECODE]:
+        return DECODE
+
+    def handle(self, request: Request, peer: Peer) -> Answer | Awaitable[Answer]:
+        closed = self._gate() if self._gate is not None and request.api_key != API_VERSIONS else None
+        call = Call(request, peer, peer.principal)
+        return self.dispatch(call) if closed is None else self._dispatch_after(closed, call)
+
+    async def _dispatch_after(self, closed: Awaitable[None], call: Call) -> Answer:
+        await closed
+        answer = self.dispatch(call)
+        return await answer if inspect.isawaitable(answer) else answer
+
+    def dispatch(self, call: Call) -> Answer | Awaitable[Answer]:
+        """Let the handler answer; a request that was sent on in an Envelope begins here too."""
+        try:
+            answer = self._handlers[call.request.api_key](self._role, call)
+        except Exception as error:
+            return _answer_to_fault(call, error)
+        return _guarded(call, answer) if inspect.isawaitable(answer) else answer
+
+
+async def _guarded(call: Call, answer: Awaitable[Answer]) -> Answer:
+    try:
+        return await answer
+    except Exception as error:
+        return _answer_to_fault(call, error)
+
+
+def _answer_to_fault(call: Call, error: Exception) -> Any:
+    for kind, code in _CODES:
+        if isinstance(error, kind):
+            LOGGER.warning("%s is refused: %s", api_name(call.request.api_key), error or kind.__name__)
+            answer = call.refuse(code, str(error) or None)
+            if answer is not None:
+                return answer
+            raise RemoteProtocolError(f"{api_name(call.request.api_key)} can't be answered: {error}") from error
+    raise error

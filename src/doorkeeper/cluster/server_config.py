@@ -1,0 +1,216 @@
+"""What a node is to be: Kafka's `server.properties`, read into a `NodeConfig` before anything is opened.
+
+All that is wrong comes out at once: what Kafka itself would refuse (the rulebook's `check_properties`), and what is
+lawful in Kafka but not served here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from doorkeeper.errors import InputError
+from doorkeeper.rules.server_properties import check_properties, severity_of
+from doorkeeper.rules.javatext import parse_int
+from doorkeeper.rules.listener_config import (
+    Endpoint,
+    advertised_broker_endpoints,
+    broker_endpoints,
+    controller_endpoints,
+    inter_broker,
+)
+from doorkeeper.rules.static_config import SCHEMA, StaticConfig, UnlawfulError, View
+from doorkeeper.rules.verdict import Severity
+from doorkeeper.wire.metadata.levels import (
+    FEATURE_NAME,
+    MINIMUM_METADATA_VERSION,
+    MetadataVersion,
+    parse_metadata_version,
+)
+
+LOCALHOST: Final = "127.0.0.1"
+SERVED_PROTOCOL: Final = "PLAINTEXT"
+IDENTIFIER_LIMIT: Final = "resource.identifier.limit.enable"
+UNSTABLE_VERSIONS: Final = "unstable.api.versions.enable"
+VOTERS: Final = "controller.quorum.voters"
+BOOTSTRAP_CONTROLLERS: Final = "controller.quorum.bootstrap.servers"
+MILLISECONDS: Final = 0.001
+
+
+class Role(StrEnum):
+    """What a node does (`process.roles`)."""
+
+    BROKER = "broker"
+    CONTROLLER = "controller"
+
+
+class Release(StrEnum):
+    """Whose defaults count (KIP-1233: the limits are off in Kafka 4.x and on in 5.0)."""
+
+    KAFKA_4 = "4.x"
+    KAFKA_5 = "5.0"
+
+
+class Address(NamedTuple):
+    """Where the controller is to be reached; its id is known only when `controller.quorum.voters` says it."""
+
+    node_id: int | None
+    host: str
+    port: int
+
+
+class BadConfigurationError(InputError):
+    """One or more faults in a `server.properties`, each a sentence."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(faults))
+
+
+@dataclass(frozen=True, slots=True)
+class NodeConfig:
+    """One node. `static` holds its whole `server.properties`, secrets among them, and so is never shown."""
+
+    node_id: int
+    roles: frozenset[Role]
+    listeners: tuple[Endpoint, ...]
+    """The broker's doors."""
+    controller_listeners: tuple[Endpoint, ...]
+    advertised: tuple[Endpoint, ...]
+    inter_broker_listener: str
+    controllers: tuple[Address, ...]
+    log_dirs: tuple[Path, ...]
+    metadata_log_dir: Path
+    rack: str | None
+    release: Release
+    metadata_version: MetadataVersion | None
+    """Asked for with `metadata.version`; counts when the cluster is new."""
+    static: Mapping[str, str] = field(repr=False)
+    view: View = field(repr=False, compare=False)
+
+    @property
+    def is_broker(self) -> bool:
+        return Role.BROKER in self.roles
+
+    @property
+    def is_controller(self) -> bool:
+        return Role.CONTROLLER in self.roles
+
+    @property
+    def shown_static(self) -> Mapping[str, str]:
+        """What DescribeConfigs takes for the node's static configs: the file, and where the release has other defaults."""
+        limits = {key: value for key, value in RELEASE_DEFAULTS[self.release].items() if key == IDENTIFIER_LIMIT}
+        return {**limits, **self.static}
+
+    def number(self, key: str) -> int:
+        """The static value of a numeric key, or its default."""
+        return self.view.integer(key)
+
+    def seconds(self, key: str) -> float:
+        """The static value of a key in milliseconds, as seconds."""
+        return self.view.integer(key) * MILLISECONDS
+
+    def flag(self, key: str) -> bool:
+        """The static value of a boolean key, or the default of the release."""
+        text = self.static.get(key)
+        if text is None and key in RELEASE_DEFAULTS[self.release]:
+            return RELEASE_DEFAULTS[self.release][key] == "true"
+        return self.view.flag(key)
+
+
+RELEASE_DEFAULTS: Final[Mapping[Release, Mapping[str, str]]] = {
+    Release.KAFKA_4: {UNSTABLE_VERSIONS: "true"},
+    Release.KAFKA_5: {UNSTABLE_VERSIONS: "true", IDENTIFIER_LIMIT: "true"},
+}
+"""Where a default differs from Kafka 4.3.1's (and from the proposal's for Kafka 4.x)."""
+
+
+def read_node_config(properties: Mapping[str, str], release: Release = Release.KAFKA_4) -> NodeConfig:
+    """Read a `server.properties`. Raises BadConfigurationError with every fault."""
+    static = {key: value for key, value in properties.items() if key != FEATURE_NAME}
+    faults = [one.message for one in check_properties(static) if severity_of(one) is Severity.REFUSED]
+    view = View(StaticConfig(static)).admit(frozenset(SCHEMA))
+    level = _metadata_version(properties.get(FEATURE_NAME), faults)
+    if faults:
+        raise BadConfigurationError(faults)
+    try:
+        config = _build(static, view, release, level)
+    except UnlawfulError as error:
+        raise BadConfigurationError([error.message]) from None
+    faults = list(_not_served(config))
+    if faults:
+        raise BadConfigurationError(faults)
+    return config
+
+
+def _metadata_version(text: str | None, faults: list[str]) -> MetadataVersion | None:
+    if text is None:
+        return None
+    level = parse_metadata_version(text)
+    if level is None:
+        known = f"{MINIMUM_METADATA_VERSION.text} to {MetadataVersion.IBP_4_3_IV0.text}"
+        faults.append(f"metadata.version {text} is unknown: it is one of {known}, or {MetadataVersion.DOORKEEPER.text}")
+    return level
+
+
+def _build(static: Mapping[str, str], view: View, release: Release, level: MetadataVersion | None) -> NodeConfig:
+    roles = frozenset(Role(name) for name in view.items("process.roles"))
+    log_dirs = tuple(Path(each) for each in _log_dirs(view))
+    metadata_dir = view.optional_text("metadata.log.dir")
+    return NodeConfig(
+        node_id=view.integer("node.id"),
+        roles=roles,
+        listeners=tuple(broker_endpoints(view)) if Role.BROKER in roles else (),
+        controller_listeners=tuple(controller_endpoints(view)) if Role.CONTROLLER in roles else (),
+        advertised=tuple(advertised_broker_endpoints(view)) if Role.BROKER in roles else (),
+        inter_broker_listener=inter_broker(view)[0] if Role.BROKER in roles else "",
+        controllers=tuple(_controllers(view)),
+        log_dirs=log_dirs,
+        metadata_log_dir=Path(metadata_dir) if metadata_dir else log_dirs[0],
+        rack=view.optional_text("broker.rack"),
+        release=release,
+        metadata_version=level,
+        static=static,
+        view=view,
+    )
+
+
+def _log_dirs(view: View) -> list[str]:
+    """`log.dirs`, or else `log.dir` (AbstractKafkaConfig.logDirs)."""
+    return view.optional_items("log.dirs") or view.items("log.dir")
+
+
+def _controllers(view: View) -> Iterator[Address]:
+    for entry in view.items(VOTERS):
+        node_id, _, address = entry.partition("@")
+        yield _address(parse_int(node_id), address)
+    for entry in view.items(BOOTSTRAP_CONTROLLERS):
+        yield _address(None, entry)
+
+
+def _address(node_id: int | None, text: str) -> Address:
+    host, _, port = text.rpartition(":")
+    number = parse_int(port)
+    if number is None or not host:
+        raise UnlawfulError(f"{text} is no address of a controller: it is host:port")
+    return Address(node_id, host.strip("[]"), number)
+
+
+def _not_served(config: NodeConfig) -> Iterator[str]:
+    """What Kafka would take, and this cluster does not have."""
+    if not config.roles:
+        yield "process.roles must say what the node is: broker, controller, or both"
+    for endpoint in (*config.listeners, *config.controller_listeners):
+        if endpoint.protocol != SERVED_PROTOCOL:
+            yield (
+                f"Listener {endpoint.listener} asks for {endpoint.protocol}, and only {SERVED_PROTOCOL} is served here: "
+                "put the gateway in front of a real Kafka for the rest"
+            )
+    if len(config.controllers) > 1:
+        yield f"{VOTERS} names {len(config.controllers)} controllers; this cluster has one, which keeps the only replica"
+    voter = config.controllers[0].node_id if len(config.controllers) == 1 else None
+    if config.is_controller and voter is not None and voter != config.node_id:
+        yield f"{VOTERS} names node {voter}, and this controller is node {config.node_id}"

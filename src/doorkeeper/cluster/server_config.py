@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from doorkeeper.errors import InputError
-from doorkeeper.rules.server_properties import check_properties, severity_of
+from doorkeeper.rules.server_properties import check_properties
 from doorkeeper.rules.javatext import parse_int
 from doorkeeper.rules.listener_config import (
     Endpoint,
@@ -23,7 +23,6 @@ from doorkeeper.rules.listener_config import (
     inter_broker,
 )
 from doorkeeper.rules.static_config import SCHEMA, StaticConfig, UnlawfulError, View
-from doorkeeper.rules.verdict import Severity
 from doorkeeper.wire.metadata.levels import (
     FEATURE_NAME,
     MINIMUM_METADATA_VERSION,
@@ -131,7 +130,7 @@ RELEASE_DEFAULTS: Final[Mapping[Release, Mapping[str, str]]] = {
 def read_node_config(properties: Mapping[str, str], release: Release = Release.KAFKA_4) -> NodeConfig:
     """Read a `server.properties`. Raises BadConfigurationError with every fault."""
     static = {key: value for key, value in properties.items() if key != FEATURE_NAME}
-    faults = [one.message for one in check_properties(static) if severity_of(one) is Severity.REFUSED]
+    faults = [one.message for one in check_properties(static) if not one.warning]
     view = View(StaticConfig(static)).admit(frozenset(SCHEMA))
     level = _metadata_version(properties.get(FEATURE_NAME), faults)
     if faults:

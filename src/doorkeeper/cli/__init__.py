@@ -25,6 +25,7 @@ _COMMANDS: Final = {
         "Describe and change configs, quotas and credentials, as kafka-configs.sh does.",
     ),
     "quotas": ("doorkeeper.cli.quotas", "Apply, export and compare client quotas in bulk."),
+    "serve": ("doorkeeper.cli.serve", "Run a Kafka-compatible cluster: brokers and a controller."),
     "rules": ("doorkeeper.cli.rules", "Print the whole rulebook, or the field map of Kafka's requests."),
     "metadata": ("doorkeeper.cli.metadata", "Look into a metadata log or a snapshot."),
 }

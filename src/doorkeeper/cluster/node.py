@@ -228,9 +228,9 @@ class Node:
         await self._close(Door.BROKER)
         if self.broker is not None:
             self.broker.stop()
+        await self._cancel("follower", "lifecycle")
         for channel in self._channels:
             await channel.close()
-        await self._cancel("follower", "lifecycle")
         await self._close(Door.CONTROLLER)
         if self.controller is not None:
             self.controller.stop()

@@ -67,6 +67,7 @@ class MetadataFollower:
                 await self._fetch()
             except NetworkError as error:
                 LOGGER.warning("the metadata log can't be followed: %s", error)
+                await asyncio.sleep(RETRY_SECONDS)
             except (RemoteProtocolError, RecordError, ReplayError) as error:
                 LOGGER.error("the metadata log is read anew from its start: %s", error)
                 self._start_anew()

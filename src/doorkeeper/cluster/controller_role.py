@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Final, TypeVar
 from uuid import uuid4
 
@@ -52,7 +53,12 @@ class ControllerRole:
     """What the handlers of the controller's door talk to."""
 
     def __init__(
-        self, config: NodeConfig, quorum: MetadataQuorum, directory: LogDirectory, registry: Registry, loggers: NodeLoggers
+        self,
+        config: NodeConfig,
+        quorum: MetadataQuorum,
+        directory: LogDirectory,
+        registry: Registry,
+        loggers: NodeLoggers,
     ) -> None:
         self.config = config
         self.quorum = quorum
@@ -200,7 +206,7 @@ class ControllerRole:
 
     async def _fence(self, broker_ids: Collection[int]) -> None:
         for broker_id in broker_ids:
-            if await self.decide(lambda image, broker_id=broker_id: decide_fence_broker(image, broker_id)):
+            if await self.decide(partial(decide_fence_broker, broker_id=broker_id)):
                 LOGGER.warning("broker %d is fenced: its session has ended", broker_id)
                 if broker_id in self.tracker.sessions:
                     self.tracker = self.tracker.fenced(broker_id)

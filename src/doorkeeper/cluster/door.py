@@ -81,7 +81,7 @@ async def _guarded(call: Call, answer: Awaitable[Answer]) -> Answer:
 def _answer_to_fault(call: Call, error: Exception) -> Any:
     for kind, code in _CODES:
         if isinstance(error, kind):
-            LOGGER.warning("%s is refused: %s", api_name(call.request.api_key), error or kind.__name__)
+            LOGGER.warning("%s is refused: %s", api_name(call.request.api_key), str(error) or kind.__name__)
             answer = call.refuse(code, str(error) or None)
             if answer is not None:
                 return answer

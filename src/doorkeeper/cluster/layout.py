@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from doorkeeper.cluster.server_config import LOCALHOST, VOTERS, BadConfigurationError, NodeConfig, Release, read_node_config
+from doorkeeper.cluster.server_config import (
+    LOCALHOST,
+    VOTERS,
+    BadConfigurationError,
+    NodeConfig,
+    Release,
+    read_node_config,
+)
 
 BROKER_PORT: Final = 9092
 DATA_DIRECTORY: Final = "doorkeeper-data"

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from doorkeeper.wire.answers import build
 from doorkeeper.wire.codes import wire_code
-from doorkeeper.wire.fence import shape_of
+from doorkeeper.wire.defaults import build
 from doorkeeper.wire.memory import remembered
 from doorkeeper.wire.messages import message_classes
+from doorkeeper.wire.schema import shape_of
 
 Values = Mapping[str, Any]
 

@@ -169,16 +169,10 @@ class Node:
     def _identity(self, directories: NodeDirectories) -> Identity:
         config = self.config
         ports = {one.listener: one.port for one in self.doors if one.door is Door.BROKER}
-        listeners = {
-            one.listener: (_told(one.host), one.port or ports[one.listener]) for one in config.advertised
-        }
-        return Identity(
-            config.node_id, directories.cluster_id, listeners, directories.ids, config.rack, config.static
-        )
+        listeners = {one.listener: (_told(one.host), one.port or ports[one.listener]) for one in config.advertised}
+        return Identity(config.node_id, directories.cluster_id, listeners, directories.ids, config.rack, config.static)
 
-    async def _open(
-        self, door: Door, endpoints: Collection[Endpoint], service: Service, *, in_flight: int = 1
-    ) -> None:
+    async def _open(self, door: Door, endpoints: Collection[Endpoint], service: Service, *, in_flight: int = 1) -> None:
         config = self.config
         limits = Limits(
             max_frame_bytes=config.number("socket.request.max.bytes"),

@@ -53,7 +53,8 @@ class NodeProcess:
                 if task.done():
                     task.result()
         finally:
-            for task in (stopping, *failing):
+            stopping.cancel()
+            for task in failing:
                 task.cancel()
 
     async def stop(self) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from doorkeeper.errors import InputError
-from doorkeeper.rules.server_properties import check_properties
 from doorkeeper.rules.javatext import parse_int
 from doorkeeper.rules.listener_config import (
     Endpoint,
@@ -22,6 +21,7 @@ from doorkeeper.rules.listener_config import (
     controller_endpoints,
     inter_broker,
 )
+from doorkeeper.rules.server_properties import check_properties
 from doorkeeper.rules.static_config import SCHEMA, StaticConfig, UnlawfulError, View
 from doorkeeper.wire.metadata.levels import (
     FEATURE_NAME,
@@ -100,7 +100,7 @@ class NodeConfig:
 
     @property
     def shown_static(self) -> Mapping[str, str]:
-        """What DescribeConfigs takes for the node's static configs: the file, and where the release has other defaults."""
+        """What DescribeConfigs shows as static: the file, and what the release has as its own default."""
         limits = {key: value for key, value in RELEASE_DEFAULTS[self.release].items() if key == IDENTIFIER_LIMIT}
         return {**limits, **self.static}
 
@@ -205,11 +205,11 @@ def _not_served(config: NodeConfig) -> Iterator[str]:
     for endpoint in (*config.listeners, *config.controller_listeners):
         if endpoint.protocol != SERVED_PROTOCOL:
             yield (
-                f"Listener {endpoint.listener} asks for {endpoint.protocol}, and only {SERVED_PROTOCOL} is served here: "
-                "put the gateway in front of a real Kafka for the rest"
+                f"Listener {endpoint.listener} asks for {endpoint.protocol}, and only {SERVED_PROTOCOL} is served "
+                "here: put the gateway in front of a real Kafka for the rest"
             )
     if len(config.controllers) > 1:
-        yield f"{VOTERS} names {len(config.controllers)} controllers; this cluster has one, which keeps the only replica"
+        yield f"{VOTERS} names {len(config.controllers)} controllers; this cluster has one, with the only replica"
     voter = config.controllers[0].node_id if len(config.controllers) == 1 else None
     if config.is_controller and voter is not None and voter != config.node_id:
         yield f"{VOTERS} names node {voter}, and this controller is node {config.node_id}"

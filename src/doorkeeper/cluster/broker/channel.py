@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from doorkeeper import __version__
 from doorkeeper.cluster.messages import Values, make_request
-from doorkeeper.errors import NetworkError, RemoteProtocolError
+from doorkeeper.errors import NetworkError
 from doorkeeper.net.requester import Requester
 from doorkeeper.wire.messages import api_name
 from doorkeeper.wire.registry import VersionRange

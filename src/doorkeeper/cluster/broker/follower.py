@@ -1,7 +1,7 @@
 """Following the metadata log: the image of a broker that has no controller in its node.
 
-From org.apache.kafka.raft.KafkaRaftClient, for an observer: Fetch of `__cluster_metadata` from the leader; where the log
-no longer has the offset, FetchSnapshot first. What is fetched is committed already, for the leader is the only voter.
+From org.apache.kafka.raft.KafkaRaftClient, for an observer: Fetch of `__cluster_metadata` from the leader; where its
+log no longer has the offset, FetchSnapshot first. What is fetched is committed already, for the leader is the only voter.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class MetadataFollower:
         publish(self.image)
 
     async def run(self) -> None:
-        """Follow until cancelled. A controller that is away is waited for; a log that contradicts itself is read anew."""
+        """Follow until cancelled. A controller that is away is waited for; a log that can't be read is read anew."""
         while True:
             try:
                 await self._fetch()
@@ -69,7 +69,7 @@ class MetadataFollower:
                 LOGGER.warning("the metadata log can't be followed: %s", error)
                 await asyncio.sleep(RETRY_SECONDS)
             except (RemoteProtocolError, RecordError, ReplayError) as error:
-                LOGGER.error("the metadata log is read anew from its start: %s", error)
+                LOGGER.warning("the metadata log is read anew from its start: %s", error)
                 self._start_anew()
                 await asyncio.sleep(RETRY_SECONDS)
 
@@ -137,7 +137,9 @@ class MetadataFollower:
                 raise RemoteProtocolError("FetchSnapshot was answered without bytes")
         snapshot = read_snapshot(bytes(data))
         self._loader = ImageLoader()
-        self._loader.replay_batch(snapshot.records, Provenance(end_offset - 1, epoch, snapshot.last_contained_timestamp))
+        self._loader.replay_batch(
+            snapshot.records, Provenance(end_offset - 1, epoch, snapshot.last_contained_timestamp)
+        )
         self._next_offset = end_offset
         self._last_epoch = epoch
         self._publish()

@@ -1,4 +1,4 @@
-"""A broker's life in the cluster: it registers, is unfenced once it has caught up, sends heartbeats, and takes its leave.
+"""A broker's life in the cluster: it registers, is unfenced once it has caught up, sends heartbeats, takes its leave.
 
 From org.apache.kafka.server.BrokerLifecycleManager.
 
@@ -117,7 +117,9 @@ class BrokerLifecycle:
         deadline = loop.time() + self._registration_seconds
         while True:
             left = max(deadline - loop.time(), RETRY_SECONDS)
-            response = await self._channel.ask(BROKER_REGISTRATION, REGISTRATION_VERSIONS, self._introduction(), timeout=left)
+            response = await self._channel.ask(
+                BROKER_REGISTRATION, REGISTRATION_VERSIONS, self._introduction(), timeout=left
+            )
             if not response.error_code:
                 self.epoch = response.broker_epoch
                 LOGGER.info("broker %d has registered, epoch %d", self._identity.node_id, self.epoch)

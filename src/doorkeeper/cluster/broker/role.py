@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Final, Protocol
 
 from kio.schema.errors import ErrorCode
@@ -91,7 +92,10 @@ class BrokerRole:
             if name not in self._being_created and check_topic_name(name) is None:
                 task = asyncio.get_running_loop().create_task(self._create_topic(name))
                 self._being_created[name] = task
-                task.add_done_callback(lambda _task, name=name: self._being_created.pop(name, None))
+                task.add_done_callback(partial(self._created, name))
+
+    def _created(self, name: str, _task: asyncio.Task[None]) -> None:
+        del self._being_created[name]
 
     async def _create_topic(self, name: str) -> None:
         topic = {"name": name, "num_partitions": USE_DEFAULT, "replication_factor": USE_DEFAULT}

@@ -31,9 +31,7 @@ def at_broker(broker: BrokerRole, call: Call) -> Any:
 
 
 def at_controller(controller: ControllerRole, call: Call) -> Any:
-    endpoint = AskedEndpoint(
-        EndpointType.CONTROLLER, call.peer.listener, controller.cluster_id, controller.node_id
-    )
+    endpoint = AskedEndpoint(EndpointType.CONTROLLER, call.peer.listener, controller.cluster_id, controller.node_id)
     return _answer(call, controller.image, endpoint)
 
 

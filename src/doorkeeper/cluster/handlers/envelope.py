@@ -52,9 +52,7 @@ async def _answered(controller: ControllerRole, call: Call) -> Any:
         answer = controller.door.dispatch(call)
         return await answer if inspect.isawaitable(answer) else answer
     except RemoteProtocolError as error:
-        return error_response(
-            call.request.api_key, call.version, call.body, fault_code(error), error.reason
-        )
+        return error_response(call.request.api_key, call.version, call.body, fault_code(error), error.reason)
 
 
 def _encoded(request: Request, answer: Any) -> bytes:

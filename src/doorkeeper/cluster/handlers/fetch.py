@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from doorkeeper.cluster.controller_role import ControllerRole
 
 SERVED: Final = Served(1, 13, 18, frozenset((Door.CONTROLLER,)))
-"""From version 13 on topics go by id, as followers of the metadata log have it since Kafka 3.9; older ones are refused."""
+"""From version 13 on topics go by id, as followers of the metadata log have it since Kafka 3.9."""
 LONGEST_WAIT_SECONDS: Final = 30.0
 
 

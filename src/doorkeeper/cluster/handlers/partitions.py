@@ -35,7 +35,7 @@ CLUSTER_OPERATIONS: Final = sum(
         _IDEMPOTENT_WRITE,
     )
 )
-"""Bit fields of all operations that exist: without an authorizer everything is allowed (AclEntry.supportedOperations)."""
+"""Bit fields of all operations that exist: without an authorizer all is allowed (AclEntry.supportedOperations)."""
 
 
 class ListenerView:

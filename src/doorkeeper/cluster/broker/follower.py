@@ -1,7 +1,7 @@
 """Following the metadata log: the image of a broker that has no controller in its node.
 
 From org.apache.kafka.raft.KafkaRaftClient, for an observer: Fetch of `__cluster_metadata` from the leader; where its
-log no longer has the offset, FetchSnapshot first. What is fetched is committed already, for the leader is the only voter.
+log no longer has the offset, FetchSnapshot first. What is fetched is committed: the leader is the only voter.
 """
 
 from __future__ import annotations

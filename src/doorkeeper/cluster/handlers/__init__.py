@@ -1,4 +1,4 @@
-"""One API, one file: each declares its key, versions and doors, and answers at the broker's door, the controller's or both.
+"""One API, one file: each declares its key, versions and doors, and answers at a broker's door, a controller's or both.
 
 A handler is thin: it turns a request into a question to the image or to a decision of the controller, and the outcome
 into the answer of the version asked. `SERVED` says what is served; `at_broker(broker, call)` and

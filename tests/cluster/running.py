@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
@@ -70,8 +70,21 @@ class RunningCluster:
         """Do something in the cluster's own loop, and wait for it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(START_SECONDS)
 
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Return once something is so in the cluster; it is asked again after every turn of its loop."""
+
+        async def wait() -> None:
+            while not condition():
+                await asyncio.sleep(0)
+
+        self.run(wait())
+
+    @property
+    def nodes(self) -> list[Node]:
+        return self._process.nodes
+
     def node(self, node_id: int = 1) -> Node:
-        return next(one for one in self._process.nodes if one.config.node_id == node_id)
+        return next(one for one in self.nodes if one.config.node_id == node_id)
 
     def address(self, door: Door, node_id: int | None = None) -> tuple[str, int]:
         return HOST, self._process.port(door, node_id)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.memory import ALL_DOORS
 from tests.net.services import HEARTBEAT, HEARTBEAT_KEY, Gated, Recorder, heartbeat
 from tests.wire.samples import sample
 
@@ -20,11 +21,10 @@ from doorkeeper.net.limits import Limits
 from doorkeeper.net.listener import Listener
 from doorkeeper.net.loop import loop_factory, run
 from doorkeeper.net.requester import Requester
-from doorkeeper.wire import api_versions
 from doorkeeper.wire.codec import encode_request
 from doorkeeper.wire.framing import frame
 from doorkeeper.wire.messages import API_VERSIONS, message_classes
-from doorkeeper.wire.registry import VersionRange
+from doorkeeper.wire.registry import Door, Registry, Served, VersionRange
 
 Main = Callable[[], Coroutine[Any, Any, None]]
 
@@ -295,22 +295,31 @@ class TestRequester:
 
         within(main)
 
-    def test_steps_down_where_the_server_is_older(
-        self, within: Callable[[Main], None], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_steps_down_where_the_server_is_older(self, within: Callable[[Main], None]) -> None:
         """KIP-511: asked at a version that it does not know, the server says which it does."""
-        newest = api_versions.SERVED
-        monkeypatch.setattr(
-            "doorkeeper.net.server_protocol.API_VERSIONS_SERVED", type(newest)(API_VERSIONS, 0, 2, newest.doors)
-        )
-        monkeypatch.setattr("doorkeeper.wire.api_versions.SERVED", type(newest)(API_VERSIONS, 0, 2, newest.doors))
 
         async def main() -> None:
             service = Recorder()
+            service.registry = Registry(
+                [Served(API_VERSIONS, 0, 2, ALL_DOORS), Served(HEARTBEAT_KEY, 0, 4, ALL_DOORS)], Door.BROKER
+            )
             async with door(service) as listener, client(listener) as requester:
                 versions = await requester.negotiate("doorkeeper", "1")
                 assert versions[HEARTBEAT_KEY] == (0, 4)
                 assert [request.api_version for request in service.asked] == [2]
+
+        within(main)
+
+    def test_waits_while_the_server_does_not_read(self, within: Callable[[Main], None]) -> None:
+        async def main() -> None:
+            service = Recorder()
+            async with door(service) as listener, client(listener) as requester:
+                requester.pause_writing()
+                pending = asyncio.ensure_future(requester.send(HEARTBEAT))
+                await asyncio.sleep(0)
+                assert requester._connection.in_flight == 0
+                requester.resume_writing()
+                assert (await pending).error_code == 0
 
         within(main)
 

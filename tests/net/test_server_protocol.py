@@ -124,6 +124,12 @@ class TestAnswers:
         assert not wire.transport.closed
 
     @within_loop
+    async def test_to_api_versions_of_a_negative_version_are_version_0(self) -> None:
+        wire = Wire(Recorder())
+        wire.protocol.data_received(frame(b"\0\x12\xff\xff\0\0\0\7\xff\xff"))
+        assert decode_response(API_VERSIONS, 0, wire.responses()[0]).error_code == ErrorCode.UNSUPPORTED_VERSION
+
+    @within_loop
     async def test_to_api_versions_note_the_clients_software(self) -> None:
         service = Recorder()
         wire = Wire(service)
@@ -324,6 +330,17 @@ class TestEnding:
         await settle()
         assert service.waiting == 0
         assert wire.gone == [wire.protocol]
+
+    @within_loop
+    async def test_closes_when_a_request_is_cancelled_for_its_place_stays_empty(self) -> None:
+        async def cancelled(request: Request, peer: Peer) -> Any:
+            raise asyncio.CancelledError
+
+        wire = Wire(Recorder(cancelled))
+        wire.send(HEARTBEAT)
+        await settle()
+        assert wire.transport.closed
+        assert wire.responses() == []
 
     @within_loop
     async def test_refuses_a_connection_that_is_not_admitted(self) -> None:

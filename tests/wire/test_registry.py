@@ -110,7 +110,7 @@ class TestApiVersions:
         assert [one.name for one in body.supported_features] == names
 
     def test_answers_an_unknown_version_at_version_0_with_the_range(self) -> None:
-        body = read(0, unsupported_version_response())
+        body = read(0, unsupported_version_response(self.REGISTRY))
         assert body.error_code == ErrorCode.UNSUPPORTED_VERSION
         assert [(one.api_key, one.min_version, one.max_version) for one in body.api_keys] == [(API_VERSIONS, 0, 4)]
 

@@ -38,6 +38,8 @@ class Requester(asyncio.Protocol):
         self._connection = ClientConnection(client_id, max_frame_bytes=max_frame_bytes)
         self._futures: dict[int, asyncio.Future[Frame]] = {}
         self._transport: asyncio.Transport | None = None
+        self._may_write = asyncio.Event()
+        self._may_write.set()
         self._gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @classmethod
@@ -86,10 +88,10 @@ class Requester(asyncio.Protocol):
 
     async def send_frame(self, body: Any, *, timeout: float = REQUEST_SECONDS) -> Frame:
         """Like `send`, but leave the response undecoded."""
-        future = self.start(body)
         try:
             async with asyncio.timeout(timeout):
-                return await future
+                await self._may_write.wait()
+                return await self.start(body)
         except TimeoutError:
             name = api_name(body.__api_key__)
             self._end(f"no response to {name} within {timeout:g} s")
@@ -186,6 +188,12 @@ class Requester(asyncio.Protocol):
         # uvloop's transports are none of asyncio's classes.
         self._transport = cast("asyncio.Transport", transport)
 
+    def pause_writing(self) -> None:
+        self._may_write.clear()
+
+    def resume_writing(self) -> None:
+        self._may_write.set()
+
     def data_received(self, data: bytes) -> None:
         self._connection.receive_data(data)
         while (event := self._connection.next_event()) is not NEED_DATA:
@@ -199,5 +207,6 @@ class Requester(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self._end("the server closed the connection" if error is None else str(error))
         self._transport = None
+        self._may_write.set()
         if not self._gone.done():
             self._gone.set_result(None)

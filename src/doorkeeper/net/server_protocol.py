@@ -12,7 +12,6 @@ from doorkeeper.errors import RemoteProtocolError
 from doorkeeper.net.limits import Limits
 from doorkeeper.net.service import DECODE, Answer, Peer, Service
 from doorkeeper.wire.answers import error_response, fault_code
-from doorkeeper.wire.api_versions import SERVED as API_VERSIONS_SERVED
 from doorkeeper.wire.api_versions import is_valid_software, unsupported_version_response
 from doorkeeper.wire.codec import Request, decode_request, encode_response, response_header
 from doorkeeper.wire.connection import Chunks, Closed, ServerConnection
@@ -162,8 +161,9 @@ class ServerProtocol(asyncio.Protocol):
         _, header, frame = event
         request: Request | None = None
         try:
-            if header.api_key == API_VERSIONS and header.api_version > API_VERSIONS_SERVED.highest:
-                self._send(event, unsupported_version_response(), version=0)
+            registry = self._service.registry
+            if header.api_key == API_VERSIONS and not registry.serves(API_VERSIONS, header.api_version):
+                self._send(event, unsupported_version_response(registry), version=0)
                 return
             answer = self._service.handle_opaque(header, frame, self.peer)
             if answer is DECODE:
@@ -183,6 +183,10 @@ class ServerProtocol(asyncio.Protocol):
     async def _finish(self, event: RequestReceived, request: Request | None, awaitable: Awaitable[Answer]) -> None:
         try:
             self._send(event, await awaitable)
+        except asyncio.CancelledError:
+            # Without an answer the responses after it could never leave.
+            self.close("a request was cancelled")
+            raise
         except Exception as error:
             self._fail(event, request, error)
         self._pump()

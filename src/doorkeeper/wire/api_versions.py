@@ -73,11 +73,13 @@ def error_response(version: int, code: ErrorCode) -> Any:
     return _response(version, code, ())
 
 
-def unsupported_version_response() -> Any:
-    """The answer, at version 0, to a request of an unknown version: UNSUPPORTED_VERSION and the range (KIP-511)."""
+def unsupported_version_response(registry: Registry) -> Any:
+    """The answer, at version 0, to a request of a version not served: UNSUPPORTED_VERSION and the range (KIP-511)."""
     entry = _nested(message_classes(API_VERSIONS, 0).response, "api_keys")
-    known = entry(api_key=API_VERSIONS, min_version=SERVED.lowest, max_version=SERVED.highest)
-    return _response(0, ErrorCode.UNSUPPORTED_VERSION, (known,))
+    lowest, highest = registry.get(API_VERSIONS) or (SERVED.lowest, SERVED.highest)
+    return _response(
+        0, ErrorCode.UNSUPPORTED_VERSION, (entry(api_key=API_VERSIONS, min_version=lowest, max_version=highest),)
+    )
 
 
 def _response(version: int, code: ErrorCode, keys: tuple[Any, ...], **features: Any) -> Any:

@@ -77,7 +77,7 @@ class GroupListing:
 class TopicsApi(Api):
     """The part of Admin about topics (and the list of groups).
 
-    A topic that is refused because of a quota on changes (KIP-599) is asked for again when the cluster has had its rest.
+    A topic that is refused because of a quota on changes (KIP-599) is asked for again once the cluster has had rest.
     """
 
     async def create_topics(

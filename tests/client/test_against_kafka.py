@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -33,6 +34,7 @@ from doorkeeper.client import (
     ScramDeletion,
     ScramMechanism,
     ScramUpsertion,
+    read_settings,
 )
 from doorkeeper.client.errors import (
     BrokerIdNotRegisteredError,
@@ -41,6 +43,7 @@ from doorkeeper.client.errors import (
     InvalidUpdateVersionError,
     MismatchedEndpointTypeError,
     SaslAuthenticationError,
+    TlsHandshakeError,
     TopicExistsError,
     UnknownTopicOrPartitionError,
     UnsupportedSaslMechanismError,
@@ -249,21 +252,46 @@ def test_features_and_brokers_that_are_not_there_are_refused(kafka: KafkaCluster
     ask(kafka, scenario)
 
 
-class SaslKafka(KafkaCluster):
-    """A Kafka with a second door that wants a name and a password."""
+def _free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind((HOST, 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+def _keytool(*words: str) -> None:
+    store = ("-storepass", "changeit", "-alias", "kafka")
+    subprocess.run(["keytool", *words, *store], check=True, capture_output=True, timeout=60)
+
+
+class GuardedKafka(KafkaCluster):
+    """A Kafka with two more doors: one wants a name and a password, the other speaks TLS."""
 
     sasl_port = 0
+    tls_port = 0
+
+    @property
+    def certificate(self) -> Path:
+        """What its clients have to trust."""
+        return self.folder / "kafka.pem"
 
     def static_properties(self, node_id: int) -> dict[str, str]:
         properties = super().static_properties(node_id)
-        with socket.socket() as sock:
-            sock.bind((HOST, 0))
-            self.sasl_port = sock.getsockname()[1]
+        self.sasl_port, self.tls_port = _free_port(), _free_port()
+        store = self.folder / "kafka.p12"
+        if not store.exists():
+            made = ("-genkeypair", "-keyalg", "EC", "-dname", "CN=kafka", "-ext", f"san=ip:{HOST}")
+            _keytool(*made, "-storetype", "PKCS12", "-keystore", str(store))
+            _keytool("-exportcert", "-rfc", "-file", str(self.certificate), "-keystore", str(store))
         plain = "org.apache.kafka.common.security.plain.PlainLoginModule required user_alice='wonder\"land';"
         scram = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
         return properties | {
-            "listeners": f"{properties['listeners']},GUARDED://{HOST}:{self.sasl_port}",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,GUARDED:SASL_PLAINTEXT",
+            "listeners": f"{properties['listeners']},GUARDED://{HOST}:{self.sasl_port},SEALED://{HOST}:{self.tls_port}",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,"
+            "GUARDED:SASL_PLAINTEXT,SEALED:SSL",
+            "ssl.keystore.type": "PKCS12",
+            "ssl.keystore.location": str(store),
+            "ssl.keystore.password": "changeit",
             "inter.broker.listener.name": "PLAINTEXT",
             "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
             "listener.name.guarded.plain.sasl.jaas.config": plain,
@@ -273,26 +301,26 @@ class SaslKafka(KafkaCluster):
 
 
 @pytest.fixture(scope="module")
-def guarded(kafka_jars: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SaslKafka]:
-    cluster = SaslKafka(kafka_jars, tmp_path_factory.mktemp("kafka-sasl"))
+def guarded(kafka_jars: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedKafka]:
+    cluster = GuardedKafka(kafka_jars, tmp_path_factory.mktemp("kafka-sasl"))
     with cluster:
         yield cluster
 
 
-async def _log_in(kafka: SaslKafka, mechanism: str, user: str, password: str) -> str:
+async def _log_in(kafka: GuardedKafka, mechanism: str, user: str, password: str) -> str:
     settings = ClientSettings(sasl=SaslCredentials(mechanism, user, password), retries=0)
     async with asyncio.timeout(30), Admin(f"{HOST}:{kafka.sasl_port}", settings=settings) as admin:
         return (await admin.describe_cluster()).cluster_id
 
 
-def test_plain_lets_the_right_password_in_and_no_other(guarded: SaslKafka) -> None:
+def test_plain_lets_the_right_password_in_and_no_other(guarded: GuardedKafka) -> None:
     assert asyncio.run(_log_in(guarded, "PLAIN", "alice", 'wonder"land')) == guarded.cluster_id
     with pytest.raises(SaslAuthenticationError, match="Authentication failed"):
         asyncio.run(_log_in(guarded, "PLAIN", "alice", "wonder"))
 
 
 @pytest.mark.parametrize("mechanism", [one for one in ScramMechanism if one])
-def test_scram_credentials_that_we_made_let_us_in(guarded: SaslKafka, mechanism: ScramMechanism) -> None:
+def test_scram_credentials_that_we_made_let_us_in(guarded: GuardedKafka, mechanism: ScramMechanism) -> None:
     user, password = f"b,o=b {mechanism}", "pässwörd"
 
     async def scenario() -> None:
@@ -315,7 +343,7 @@ def test_scram_credentials_that_we_made_let_us_in(guarded: SaslKafka, mechanism:
     asyncio.run(scenario())
 
 
-def test_a_mechanism_that_is_not_offered_is_refused_with_what_is(guarded: SaslKafka) -> None:
+def test_a_mechanism_that_is_not_offered_is_refused_with_what_is(guarded: GuardedKafka) -> None:
     async def scenario() -> None:
         settings = ClientSettings(sasl=SaslCredentials("GSSAPI", "a", "b"), retries=0)
         async with Admin(f"{HOST}:{guarded.sasl_port}", settings=settings) as admin:
@@ -323,3 +351,24 @@ def test_a_mechanism_that_is_not_offered_is_refused_with_what_is(guarded: SaslKa
                 await admin.describe_cluster()
 
     asyncio.run(scenario())
+
+
+async def _ask_over_tls(kafka: GuardedKafka, **properties: str) -> str:
+    trusted = {"ssl_truststore_type": "PEM", "ssl_truststore_location": str(kafka.certificate), **properties}
+    named = {name.replace("_", "."): value for name, value in trusted.items()}
+    settings = read_settings({"security.protocol": "SSL", "default.api.timeout.ms": "30000", **named})
+    async with asyncio.timeout(30), Admin(f"{HOST}:{kafka.tls_port}", settings=settings) as admin:
+        return (await admin.describe_cluster()).cluster_id
+
+
+def test_tls_lets_those_in_who_trust_the_certificate(guarded: GuardedKafka) -> None:
+    assert asyncio.run(_ask_over_tls(guarded)) == guarded.cluster_id
+
+
+def test_tls_is_refused_at_once_where_the_certificate_is_not_trusted(guarded: GuardedKafka, tmp_path: Path) -> None:
+    store, other = tmp_path / "other.p12", tmp_path / "other.pem"
+    made = ("-genkeypair", "-keyalg", "EC", "-dname", "CN=other", "-storetype", "PKCS12", "-keystore", str(store))
+    _keytool(*made)
+    _keytool("-exportcert", "-rfc", "-file", str(other), "-keystore", str(store))
+    with pytest.raises(TlsHandshakeError, match="certificate verify failed"):
+        asyncio.run(_ask_over_tls(guarded, ssl_truststore_location=str(other)))

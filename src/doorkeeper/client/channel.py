@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
+import ssl
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper import __version__, errors
 from doorkeeper.client import messages, sasl
-from doorkeeper.client.errors import NetworkError, UnsupportedVersionError, raise_for
+from doorkeeper.client.errors import NetworkError, TlsHandshakeError, UnsupportedVersionError, raise_for
 from doorkeeper.net.requester import Requester
 from doorkeeper.wire.messages import (
     API_KEYS,
@@ -116,13 +117,16 @@ def choose_versions(offered: Mapping[int, VersionRange]) -> dict[int, int]:
 async def connect(host: str, port: int, settings: ClientSettings) -> Channel:
     """Open a connection that is ready for requests.
 
-    :raises NetworkError: when nobody answers there; :raises SaslAuthenticationError: when we are not let in.
+    :raises NetworkError: when nobody answers there.
+    :raises TlsHandshakeError, SaslAuthenticationError: when one of the two does not trust the other.
     """
     try:
         requester = await Requester.connect(
             host, port, client_id=settings.client_id, timeout=settings.connect_timeout, tls=settings.tls
         )
     except errors.NetworkError as error:
+        if isinstance(error.__cause__, ssl.SSLError):
+            raise TlsHandshakeError(f"{host}:{port}: {error.__cause__}") from error
         raise NetworkError(str(error)) from error
     channel = Channel(requester, settings)
     try:

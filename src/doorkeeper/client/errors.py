@@ -1,6 +1,7 @@
 """One exception class per error code of Kafka's protocol, named as Kafka's own exceptions are.
 
     DoorkeeperError
+    ├── TlsHandshakeError      node and client do not trust each other, or one of them speaks no TLS; never retried
     └── KafkaError             an answer with an error code; `code`, `name`, `retriable`, `message`
         ├── InvalidRequestError, NotControllerError, ...          one per code of Kafka 4.3.1
         ├── ResourceIdentifierTooLargeError                       KIP-1233, and names that no request can carry
@@ -51,6 +52,10 @@ class KafkaError(DoorkeeperError):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.code}): {self.message}"
+
+
+class TlsHandshakeError(DoorkeeperError):
+    """No TLS connection can be made: a certificate is not trusted, names another host, or the node speaks no TLS."""
 
 
 class UnknownCodeError(KafkaError):

@@ -9,8 +9,9 @@ from doorkeeper.rules.config_change import Operation, ResourceType
 from doorkeeper.rules.config_schema import load_schema
 
 if TYPE_CHECKING:
-    from doorkeeper.rules.config_change import ResourceChange
     from tests.equivalence.cases import Answer
+
+    from doorkeeper.rules.config_change import ResourceChange
 
 UNKNOWN_OPERATION = "Kafka has no case for an operation that it does not know, and fails; we refuse it"
 REQUIRED_LIST = "Kafka takes the mark for 'no default' for a list, and fails; we say that the key is read-only"

@@ -15,11 +15,12 @@ from doorkeeper.rules.codes import ErrorCode
 from doorkeeper.rules.config_change import ConfigEntry, Operation, ResourceChange, ResourceType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from tests.equivalence.configurations import Configuration
     from tests.kafka.cluster import Node
+    from tests.kafka.requests import Connection
 
 APPLY_SECONDS = 20  # a change that was answered is applied by the broker a moment later
 POLL_SECONDS = 0.02
@@ -65,8 +66,8 @@ class Oracle:
         node = cluster.nodes[1]
         controller = next(each for each in cluster.nodes.values() if each.controller_port is not None)
         self._places = dict(cluster.places(node)) | {"@CONTROLLER@": str(controller.controller_port)}
-        self._connect = cluster.connect_broker
-        self._connect_controller = cluster.connect_controller
+        self._connect: Callable[[], Connection] = cluster.connect_broker
+        self._connect_controller: Callable[[], Connection] = cluster.connect_controller
         self._connection = self._connect()
         for topic in (TOPIC, OTHER_TOPIC):
             wire.create_topic(self._connection, topic)
@@ -185,9 +186,3 @@ class Oracle:
 
 def _is_dynamic(config: Any, name: str) -> bool:
     return int(config.config_source) == (DYNAMIC_BROKER if name else DYNAMIC_DEFAULT)
-
-
-def answers_of(oracle: Oracle, cases: Iterable[Case]) -> Iterator[Vector]:
-    """Answer one case after the other."""
-    for case in cases:
-        yield oracle.answer(case)

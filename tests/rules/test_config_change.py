@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -47,9 +48,7 @@ UNREPORTED = Context(brokers={1: BrokerContext()}, controller_static=CONTROLLER)
 
 
 def sets(resource_type: int, name: str, **configs: str) -> ResourceChange:
-    entries = tuple(
-        ConfigEntry(key.replace("_", "."), Operation.SET, value) for key, value in configs.items()
-    )
+    entries = tuple(ConfigEntry(key.replace("_", "."), Operation.SET, value) for key, value in configs.items())
     return ResourceChange(resource_type, name, entries)
 
 
@@ -68,7 +67,11 @@ def test_a_lawful_change_tells_what_is_stored_after_it() -> None:
 
 def test_a_refused_change_stores_nothing() -> None:
     verdict = judged(sets(BROKER, "1", num_io_threads="17"))
-    assert (verdict.code, verdict.rule, verdict.proposed) == (ErrorCode.INVALID_REQUEST, RuleId.CONFIG_THREAD_POOL, None)
+    assert (verdict.code, verdict.rule, verdict.proposed) == (
+        ErrorCode.INVALID_REQUEST,
+        RuleId.CONFIG_THREAD_POOL,
+        None,
+    )
     assert verdict.refused_by == (1,)
 
 
@@ -291,6 +294,23 @@ class TestTopics:
         assert judged(sets(TOPIC, "t", retention_ms="1"), context).accepted
 
 
+class TestGroups:
+    def test_a_session_is_longer_than_a_heartbeat_whatever_the_bounds(self) -> None:
+        static = CONTROLLER | {"group.consumer.max.heartbeat.interval.ms": "50000"}
+        context = replace(ONE, controller_static=static)
+        verdict = judged(sets(GROUP, "g", consumer_heartbeat_interval_ms="45000"), context)
+        assert verdict.message == "consumer.session.timeout.ms must be greater than consumer.heartbeat.interval.ms"
+        assert judged(sets(GROUP, "g", consumer_heartbeat_interval_ms="44999"), context).accepted
+
+
+class TestLoggers:
+    @pytest.mark.parametrize(("logger", "accepted"), [("kafka", True), ("root", False), ("other", False)])
+    def test_a_level_is_deleted_of_any_known_logger_but_the_root(self, logger: str, accepted: bool) -> None:
+        context = replace(ONE, loggers=frozenset(("root", "kafka")))
+        delete = ResourceChange(LOGGER, "1", (ConfigEntry(logger, Operation.DELETE, None),))
+        assert judged(delete, context).accepted is accepted
+
+
 class TestPlugins:
     def test_a_class_that_is_no_part_of_kafka_is_refused(self) -> None:
         assert judged(sets(BROKER, "", metric_reporters="com.example.Reporter")).rule is RuleId.CONFIG_CLASS
@@ -306,8 +326,18 @@ class TestPlugins:
         assert judged(sets(BROKER, "", **providers)).accepted
 
 
+def test_may_be_asked_by_many_threads_at_once() -> None:
+    changes = [sets(BROKER, "", num_io_threads=str(size)) for size in range(1, 70)]
+    alone = [judge_changes([change], THREE) for change in changes]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda change: judge_changes([change], THREE), changes * 20))
+    assert together == alone * 20
+
+
 _ENTRIES = st.tuples(
-    st.sampled_from(["num.io.threads", "log.retention.ms", "retention.ms", "node.id", "a", "cleanup.policy", "listeners"]),
+    st.sampled_from(
+        ["num.io.threads", "log.retention.ms", "retention.ms", "node.id", "a", "cleanup.policy", "listeners"]
+    ),
     st.integers(-2, 6),
     st.none() | st.text(max_size=12) | st.integers(-5, 40).map(str),
 )

@@ -14,8 +14,9 @@ from tests.equivalence.record import vector_path
 from tests.equivalence.replay import normalise, replay
 
 if TYPE_CHECKING:
-    from doorkeeper.rules.config_change import ResourceChange
     from tests.equivalence.cases import Answer
+
+    from doorkeeper.rules.config_change import ResourceChange
 
 SAME_MESSAGES = 0.995  # the rest have several things wrong at once, and Java's hash maps decide which is said
 

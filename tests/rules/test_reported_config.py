@@ -7,9 +7,10 @@ import pytest
 from doorkeeper.rules.broker_checks import ALL_CHECKS, CHANGE_CHECKS, DYNAMIC_KEYS
 from doorkeeper.rules.config_change import is_reported, reported_static_keys, select_reported
 from doorkeeper.rules.config_schema import load_schema
+from doorkeeper.rules.listener_config import endpoints
 from doorkeeper.rules.reconfiguration import PARTS
 from doorkeeper.rules.reported_config import only_plain
-from doorkeeper.rules.static_config import Check, StaticConfig, UndeclaredKeyError, View, keys_read
+from doorkeeper.rules.static_config import Check, StaticConfig, UndeclaredKeyError, UnknownStaticError, View, keys_read
 from doorkeeper.rules.verdict import RuleId
 
 SCHEMA = load_schema("broker")
@@ -79,4 +80,12 @@ def test_a_check_that_reads_what_it_does_not_declare_fails() -> None:
     with pytest.raises(UndeclaredKeyError):
         view.integer("num.io.threads")
     with pytest.raises(UndeclaredKeyError):
+        endpoints(view.admit(frozenset(("listeners",))))
+    with pytest.raises(UndeclaredKeyError):
         view.listener_value("PLAINTEXT", "num.network.threads")
+
+
+def test_a_key_that_nobody_reported_is_not_said_to_be_unset() -> None:
+    view = View(StaticConfig(None)).admit(frozenset(("listeners",)))
+    with pytest.raises(UnknownStaticError):
+        view.is_set("listeners")

@@ -23,6 +23,7 @@ from doorkeeper.rules.static_config import (
     EMPTY_LAYER,
     LISTENER_PREFIX,
     SCHEMA,
+    SENSITIVE,
     Check,
     Layer,
     StaticConfig,
@@ -31,6 +32,7 @@ from doorkeeper.rules.static_config import (
     keys_read,
     make_layer,
     parse_known,
+    parse_plain,
     touching,
 )
 from doorkeeper.rules.verdict import RuleId
@@ -47,6 +49,8 @@ CHECKED_KEYS: Final = keys_read(CHANGE_CHECKS)
 _CACHED: Final = 1024  # sets of changed keys that the touched checks are remembered for
 _PER_BROKER: Final = frozenset(name for name, key in SCHEMA.items() if key.scope is Scope.PER_BROKER)
 _CLASS_KEYS: Final = frozenset(name for name, key in SCHEMA.items() if key.type is ConfigType.CLASS)
+_REMEMBERED: Final = DYNAMIC_KEYS - SENSITIVE - _CLASS_KEYS
+"""The keys whose values mean the same to every broker and may be remembered."""
 _PROVIDERS: Final = "config.providers"
 _SET, _DELETE = int(Operation.SET), int(Operation.DELETE)
 QUOTA: Final = "quota"
@@ -157,9 +161,12 @@ def judge_values(
         return EMPTY_LAYER, _bad_keys(RuleId.CONFIG_KEY_NEEDS_LISTENER, text, bare)
     values: dict[str, ParsedValue] = {}
     for name, text in props.items():
-        if name in others:
+        if name in _REMEMBERED:
+            parsed = parse_plain(name, text)
+        elif name in others:
             continue
-        parsed = parse_value(SCHEMA[name], text, class_exists) if name in _CLASS_KEYS else parse_known(name, text)
+        else:
+            parsed = parse_value(SCHEMA[name], text, class_exists)
         if isinstance(parsed, ConfigProblem):
             return EMPTY_LAYER, _invalid(parsed)
         values[name] = parsed
@@ -222,16 +229,15 @@ def in_force(static: StaticConfig, default: Layer, own: Layer) -> InForce:
     A broker keeps the last configuration that it found lawful. Which one that was is history; it is taken to be the
     most complete one that is lawful by itself.
     """
-    last = static.lawful
-    if last is not None and last[0].texts == default.texts and last[1].texts == own.texts:
-        return InForce(last[2], complete=True)
+    if static.lawful == (default.texts, own.texts):
+        return InForce(View(static, default, own), complete=True)
     bare = View(static)
     for layers in ((default, own), (default,), (own,)):
         view = View(static, *layers)
         if _could_be_applied(view, bare):
             complete = len(layers) == 2
             if complete:
-                static.lawful = (default, own, view)
+                static.lawful = (default.texts, own.texts)
             return InForce(view, complete)
     return InForce(bare, complete=False)
 
@@ -250,16 +256,20 @@ def _checks_of(changed: frozenset[str]) -> tuple[Check, ...]:
     return touching(CHANGE_CHECKS, changed)
 
 
-def refusal_of_change(new: View, current: InForce, class_exists: Callable[[str], bool]) -> Refusal | None:
+def refusal_of_change(
+    new: View, current: InForce, class_exists: Callable[[str], bool], among: frozenset[str] | None
+) -> Refusal | None:
     """The judgement of a new configuration by a broker that runs with the current one.
 
-    Where the current one is lawful and complete, only what the changed keys touch can be unlawful in the new one.
+    Where the current one is lawful and complete, only what the changed keys touch can be unlawful in the new one; keys
+    with a listener's prefix may touch anything. `among` are the keys that
+    differ from what is stored, where that is known.
     """
-    changed = new.changed_from(current.view)
+    changed = new.changed_from(current.view, among if current.complete else None)
     if not changed:
         return None if current.complete else refusal_of_whole(new)
-    touched = frozenset(map(base_name, changed)) if new.prefixed or current.view.prefixed else changed
-    refusal = refusal_of_whole(new, _checks_of(touched & CHECKED_KEYS) if current.complete else CHANGE_CHECKS)
+    simple = current.complete and not new.prefixed and not current.view.prefixed
+    refusal = refusal_of_whole(new, _checks_of(changed & CHECKED_KEYS) if simple else CHANGE_CHECKS)
     if refusal is not None:
         return refusal
     refusal = listener_parts.first_refusal(new, current.view, changed, class_exists)

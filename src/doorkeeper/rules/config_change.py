@@ -36,7 +36,7 @@ from doorkeeper.rules.javatext import parse_int
 from doorkeeper.rules.logger_config import refusal_of_loggers
 from doorkeeper.rules.reported_config import is_reported, reported_static_keys, select_reported
 from doorkeeper.rules.server_properties import PropertyViolation, check_properties
-from doorkeeper.rules.static_config import EMPTY_LAYER, View, make_layer
+from doorkeeper.rules.static_config import EMPTY_LAYER, View, differing, make_layer
 from doorkeeper.rules.topic_config import refusal_of_topic
 from doorkeeper.rules.verdict import RuleId
 
@@ -121,10 +121,10 @@ def _refusal_of_shape(change: ResourceChange, *, repeated: bool) -> Refusal | No
 
 def _refusal_of_operations(change: ResourceChange) -> Refusal | None:
     """An operation that Kafka does not know; on TOPIC, GROUP and CLIENT_METRICS Kafka crashes on it."""
-    for entry in change.entries:
-        if not change.legacy and entry.operation not in _OPERATIONS:
-            return _request(RuleId.CONFIG_OPERATION_UNKNOWN, f"Unknown operations type {entry.operation}")
-    return None
+    if change.legacy or {entry.operation for entry in change.entries} <= _OPERATIONS:
+        return None
+    unknown = next(entry.operation for entry in change.entries if entry.operation not in _OPERATIONS)
+    return _request(RuleId.CONFIG_OPERATION_UNKNOWN, f"Unknown operations type {unknown}")
 
 
 def _judge_stored(change: ResourceChange, context: Context) -> ResourceVerdict:
@@ -222,6 +222,7 @@ def _refusals_of_brokers(name: str, proposed: Layer, context: Context) -> dict[i
     """The brokers that would refuse the resulting configs, each by its own static and dynamic ones."""
     class_exists = class_test(context.plugins)
     default = stored_in_force(context.stored(ResourceType.BROKER, ""), per_broker=False)
+    changed = differing(proposed.texts, default.texts)
     refusals = {}
     for broker_id in _brokers_concerned(name, context):
         broker = context.brokers.get(broker_id, _UNKNOWN_BROKER)
@@ -232,7 +233,8 @@ def _refusals_of_brokers(name: str, proposed: Layer, context: Context) -> dict[i
             current = in_force(static, default, own)
         else:
             current = InForce(View(static, make_layer(broker.applied)), complete=False)
-        refusal = refusal_of_change(new, current, class_exists)
+        among = None if name else changed - own.texts.keys()
+        refusal = refusal_of_change(new, current, class_exists, among)
         if refusal is not None:
             refusals[broker_id] = refusal
     return refusals

@@ -156,8 +156,6 @@ def _require_two_ip_stacks(hosts: Sequence[str | None], shown: str, port: int) -
     others = len(hosts) - len(versions)
     if others > 1:
         raise UnlawfulError(f"Each listener must have a different port, listeners: {shown}")
-    if not versions:
-        return
     if len(versions) != 2:
         raise UnlawfulError(
             "Each listener must have a different port unless exactly one listener has an IPv4 address "

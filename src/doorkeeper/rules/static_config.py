@@ -25,7 +25,7 @@ SCHEMA: Final = dict(load_schema(BROKER))
 SYNONYMS: Final = load_levels().broker_synonyms
 NO_KEYS: Final[frozenset[str]] = frozenset()
 LISTENER_PREFIX: Final = "listener.name."
-_SENSITIVE: Final = frozenset(name for name, key in SCHEMA.items() if key.sensitive)
+SENSITIVE: Final = frozenset(name for name, key in SCHEMA.items() if key.sensitive)
 _PARSED: Final = 8192  # values remembered; the same few are sent again and again
 _NODE_ID, _BROKER_ID = "node.id", "broker.id"
 
@@ -48,13 +48,14 @@ class UnlawfulError(Exception):
 
 
 @lru_cache(maxsize=_PARSED)
-def _parse_plain(name: str, text: str) -> ParsedValue | ConfigProblem:
+def parse_plain(name: str, text: str) -> ParsedValue | ConfigProblem:
+    """`parse_value` for a broker key that holds no secret, remembering what it said."""
     return parse_value(SCHEMA[name], text)
 
 
 def parse_known(name: str, text: str) -> ParsedValue | ConfigProblem:
-    """`parse_value` for a broker key, remembering what it said; but never a secret."""
-    return parse_value(SCHEMA[name], text) if name in _SENSITIVE else _parse_plain(name, text)
+    """`parse_value` for any broker key; secrets are not remembered."""
+    return parse_value(SCHEMA[name], text) if name in SENSITIVE else parse_plain(name, text)
 
 
 class StaticConfig:
@@ -72,8 +73,8 @@ class StaticConfig:
         self._values: dict[str, ParsedValue | ConfigProblem] = {}
         self.memo: dict[str, Any] = {}
         """What was worked out from static configs alone (see `remembered`)."""
-        self.lawful: tuple[Layer, Layer, View] | None = None
-        """The dynamic layers last found in force, and the view that they made: they seldom change."""
+        self.lawful: tuple[Mapping[str, str], Mapping[str, str]] | None = None
+        """The dynamic configs, cluster-wide and own, that were last found lawful on top: they seldom change."""
 
     def text(self, key: str) -> str | None:
         """The value as written, if the key is set."""
@@ -142,6 +143,13 @@ def make_layer(texts: Mapping[str, str]) -> Layer:
 
 
 _NO_VALUE: Final = ConfigProblem("", "a plugin's key has no type")
+
+
+def differing(one: Mapping[str, str], other: Mapping[str, str]) -> frozenset[str]:
+    """The keys that two layers do not have in common with the same text."""
+    return frozenset([key for key, text in one.items() if other.get(key) != text]) | (other.keys() - one.keys())
+
+
 EMPTY_LAYER: Final = make_layer({})
 
 
@@ -209,7 +217,7 @@ class View:
             return self.value(key)
         parsed = parse_known(key, text)
         if isinstance(parsed, ConfigProblem):
-            raise UnlawfulError(parsed.message)
+            raise UnknownStaticError(name)  # a dynamic one would have been refused before
         return parsed
 
     def text_of(self, key: str) -> str | None:
@@ -217,11 +225,13 @@ class View:
         text = self.overrides.get(key)
         return self.static.text(key) if text is None and key not in self._hidden else text
 
-    def changed_from(self, other: View) -> frozenset[str]:
-        """The keys whose texts differ between two views of one node (`DynamicBrokerConfig.updatedConfigs`)."""
-        mine, others = self.overrides, other.overrides
-        changed = {key for key, text in mine.items() if others.get(key) != text}
-        changed.update(others.keys() - mine.keys(), self._hidden ^ other._hidden)
+    def changed_from(self, other: View, among: frozenset[str] | None = None) -> frozenset[str]:
+        """The keys whose texts differ between two views of one node (`DynamicBrokerConfig.updatedConfigs`).
+
+        Only keys `among` these differ in the dynamic layers, where somebody has compared the layers already.
+        """
+        changed = set(differing(self.overrides, other.overrides) if among is None else among)
+        changed.update(self._hidden ^ other._hidden)
         doubtful = changed.intersection((*self.static.texts(), *self._hidden, *other._hidden))
         changed.difference_update([key for key in doubtful if self.text_of(key) == other.text_of(key)])
         return frozenset(changed)

@@ -96,10 +96,12 @@ def test_a_topic_meant_by_name_and_by_id_stays() -> None:
     }
 
 
-def test_deletes_nothing_where_deletion_is_off() -> None:
-    decision = decide_delete_topics(IMAGE, DeleteTopicsRequest((DeleteTopicState("a"),)), enabled=False)
+@pytest.mark.parametrize(("version", "code"), [(2, ErrorCode.invalid_request), (3, ErrorCode.topic_deletion_disabled)])
+def test_deletes_nothing_where_deletion_is_off(version: int, code: ErrorCode) -> None:
+    request = DeleteTopicsRequest(topic_names=("a",))
+    decision = decide_delete_topics(IMAGE, request, enabled=False, api_version=version)
     assert decision.records == ()
-    assert decision.response.responses[0].error_code == ErrorCode.topic_deletion_disabled
+    assert decision.response.responses[0].error_code == code
 
 
 def grow(image: MetadataImage, *topics: CreatePartitionsTopic, **changes: Any) -> Decision[CreatePartitionsResponse]:

@@ -47,15 +47,17 @@ class DeleteTopicsResponse:
 
 
 def decide_delete_topics(
-    image: MetadataImage, request: DeleteTopicsRequest, *, enabled: bool = True
+    image: MetadataImage, request: DeleteTopicsRequest, *, enabled: bool = True, api_version: int = 6
 ) -> Decision[DeleteTopicsResponse]:
-    """Delete each topic that is there, by name or id. `enabled` is `delete.topic.enable`.
+    """Delete each topic that is there, by name or id. `enabled` is `delete.topic.enable`; versions below 3 don't know
+    the code that says so.
 
     A topic asked for both by name and by id is refused under both: whoever sent that did not mean it.
     """
     states = (*(DeleteTopicState(name) for name in request.topic_names), *request.topics)
     if not enabled:
-        disabled = (DeletableTopicResult(one.name, one.topic_id, ErrorCode.topic_deletion_disabled) for one in states)
+        code = ErrorCode.topic_deletion_disabled if api_version >= 3 else ErrorCode.invalid_request
+        disabled = (DeletableTopicResult(one.name, one.topic_id, code) for one in states)
         return Decision((), DeleteTopicsResponse(tuple(disabled)))
     times = Counter(states)
     found = {state: _find(image, state, times[state]) for state in times}

@@ -31,18 +31,20 @@ ATTRIBUTES_POSITION: Final = 21
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
+NO_TIMESTAMP: Final = -1
 MIN_RECORD_BYTES: Final = 7
 """length, attributes, timestamp delta, offset delta, key length, value length, header count: one byte each."""
 
-_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+BATCH_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+"""The fields of `BatchHeader`, in its order."""
 _AFTER_CRC: Final = struct.Struct(">hiqqqhii")
 _BEFORE_CRC: Final = struct.Struct(">qiibI")
 
-_COMPRESSION_MASK: Final = 0x07
-_LOG_APPEND_TIME: Final = 0x08
-_TRANSACTIONAL: Final = 0x10
-_CONTROL: Final = 0x20
-_DELETE_HORIZON: Final = 0x40
+COMPRESSION_MASK: Final = 0x07
+LOG_APPEND_TIME: Final = 0x08
+TRANSACTIONAL: Final = 0x10
+CONTROL: Final = 0x20
+DELETE_HORIZON: Final = 0x40
 
 Header = tuple[bytes, bytes | None]
 """A record header. The key stays bytes: Kafka's clients write UTF-8, but nothing checks it."""
@@ -93,24 +95,24 @@ class BatchHeader:
     @property
     def compression(self) -> int:
         """The codec's number; `Compression` names those that exist."""
-        return self.attributes & _COMPRESSION_MASK
+        return self.attributes & COMPRESSION_MASK
 
     @property
     def is_log_append_time(self) -> bool:
-        return bool(self.attributes & _LOG_APPEND_TIME)
+        return bool(self.attributes & LOG_APPEND_TIME)
 
     @property
     def is_transactional(self) -> bool:
-        return bool(self.attributes & _TRANSACTIONAL)
+        return bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
-        return bool(self.attributes & _CONTROL)
+        return bool(self.attributes & CONTROL)
 
     @property
     def has_delete_horizon(self) -> bool:
         """Set by the log cleaner: the base timestamp is then a deadline, not a record's time."""
-        return bool(self.attributes & _DELETE_HORIZON)
+        return bool(self.attributes & DELETE_HORIZON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ def read_batch_header(buffer: bytes | memoryview, position: int = 0) -> BatchHea
     """Read the header of the batch that starts here. The batch need not be whole: see `require_whole`."""
     if len(buffer) - position < HEADER_BYTES:
         raise TornBatchError(f"{len(buffer) - position} bytes are left, a batch header has {HEADER_BYTES}")
-    header = BatchHeader(*_HEADER.unpack_from(buffer, position))
+    header = BatchHeader(*BATCH_HEADER.unpack_from(buffer, position))
     if header.magic != MAGIC:
         raise RecordError(f"magic byte {header.magic}, where only {MAGIC} is read")
     if header.batch_length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
@@ -238,23 +240,56 @@ def write_batch(
     base_timestamp = records[0].timestamp
     body = bytearray()
     for delta, record in enumerate(records):
-        _write_record(body, record, record.timestamp - base_timestamp, delta)
-    attributes = compression | _TRANSACTIONAL * is_transactional | _CONTROL * is_control
-    after = _AFTER_CRC.pack(
-        attributes,
-        len(records) - 1,
-        base_timestamp,
-        max(record.timestamp for record in records),
-        producer_id,
-        producer_epoch,
-        base_sequence,
-        len(records),
-    ) + codec_for(compression).compress(bytes(body))
+        write_record(body, record, record.timestamp - base_timestamp, delta)
+    return seal_batch(
+        codec_for(compression).compress(bytes(body)),
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+        attributes=compression | TRANSACTIONAL * is_transactional | CONTROL * is_control,
+        last_offset_delta=len(records) - 1,
+        base_timestamp=base_timestamp,
+        max_timestamp=max(record.timestamp for record in records),
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        count=len(records),
+    )
+
+
+def seal_batch(
+    body: bytes,
+    *,
+    base_offset: int,
+    leader_epoch: int,
+    attributes: int,
+    last_offset_delta: int,
+    base_timestamp: int,
+    max_timestamp: int,
+    producer_id: int,
+    producer_epoch: int,
+    base_sequence: int,
+    count: int,
+) -> bytes:
+    """Put a header before records that are written, and compressed, already: the bytes of a batch."""
+    after = (
+        _AFTER_CRC.pack(
+            attributes,
+            last_offset_delta,
+            base_timestamp,
+            max_timestamp,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            count,
+        )
+        + body
+    )
     length = len(after) + ATTRIBUTES_POSITION - LOG_OVERHEAD_BYTES
     return _BEFORE_CRC.pack(base_offset, length, leader_epoch, MAGIC, crc32c(after)) + after
 
 
-def _write_record(out: bytearray, record: Record, timestamp_delta: int, offset_delta: int) -> None:
+def write_record(out: bytearray, record: Record, timestamp_delta: int, offset_delta: int) -> None:
+    """Append one record; its own timestamp and offset are not read."""
     body = bytearray(1)  # the attributes of a record: none exist
     write_varint(body, timestamp_delta)
     write_varint(body, offset_delta)

@@ -230,7 +230,7 @@ class Compaction:
         cleaned.write(kept)
         written = view_batch(kept)
         place = BatchPlace(written.base_offset, written.last_offset, position, len(kept), written.max_timestamp)
-        cleaned.note(place, self.log.config.index_interval_bytes)
+        cleaned.note(place, self.log.config)
         return len(kept)
 
     def _filter(self, view: BatchView, data: bytes, transactions: CleanedTransactions) -> bytes | None:

@@ -41,7 +41,7 @@ from doorkeeper.cluster.log.refusals import LogError, Refusal
 from doorkeeper.cluster.log.segment import BatchPlace, Segment
 from doorkeeper.cluster.log.surroundings import Surroundings
 from doorkeeper.cluster.log.transactions_index import AbortedTransaction
-from doorkeeper.cluster.log.validation import check_batch
+from doorkeeper.cluster.log.validation import CheckedBatch, check_batch
 from doorkeeper.cluster.log.waiters import Waiters
 from doorkeeper.errors import RecordError, StorageError
 from doorkeeper.wire.records import CONTROL
@@ -154,27 +154,39 @@ class PartitionLog:
         checked = check_batch(data, self.name, self.config, origin, now)
         if isinstance(checked, Refusal):
             return checked
-        whole, view, log_append_time = checked
-        marker = None
-        if view.producer_id >= 0:
-            if view.attributes & CONTROL:
-                try:
-                    marker = read_marker(whole)
-                except RecordError as error:
-                    return Refusal(LogError.INVALID_RECORD, str(error))
-            judged = self.producers.check(view, self.log_end_offset, origin, marker, verification, transaction_version)
-            if judged is not None:
-                return judged if isinstance(judged, Refusal) else self._answer_duplicate(judged)
-        if len(whole) > self.config.segment_bytes:
+        if len(checked.data) > self.config.segment_bytes:
             return Refusal(
                 LogError.RECORD_LIST_TOO_LARGE,
-                f"Message batch size is {len(whole)} bytes in append to partition {self.name}, which exceeds the "
+                f"Message batch size is {len(checked.data)} bytes in append to partition {self.name}, which exceeds the "
                 f"maximum configured segment size of {self.config.segment_bytes}.",
             )
         try:
-            return self._write(whole, view, marker, leader_epoch, log_append_time, now)
+            segment = self._prepare(checked, leader_epoch, now)
+            marker = None
+            if checked.view.producer_id >= 0:
+                if checked.view.attributes & CONTROL:
+                    marker = read_marker(checked.data)
+                judged = self.producers.check(
+                    checked.view, self.log_end_offset, origin, marker, verification, transaction_version
+                )
+                if judged is not None:
+                    return judged if isinstance(judged, Refusal) else self._answer_duplicate(judged)
+            return self._write(segment, checked, marker, leader_epoch, now)
         except StorageError as error:
             return self.fail(error)
+        except RecordError as error:
+            return Refusal(LogError.INVALID_RECORD, str(error))
+
+    def _prepare(self, batch: CheckedBatch, leader_epoch: int, now: int) -> Segment:
+        """The segment that the batch goes to. As in Kafka, even a batch that is refused later may begin a new one."""
+        if leader_epoch > self.epochs.latest:
+            self.epochs.assign(leader_epoch, self.log_end_offset)
+        segment = self.segments[-1]
+        view = batch.view
+        last_offset = self.log_end_offset + view.last_offset_delta
+        if segment.should_roll(self.config, len(batch.data), view.max_timestamp, last_offset, now):
+            return self.roll(now)
+        return segment
 
     def append_marker(
         self,
@@ -201,22 +213,12 @@ class PartitionLog:
         )
 
     def _write(
-        self,
-        whole: memoryview,
-        view: BatchView,
-        marker: Marker | None,
-        leader_epoch: int,
-        log_append_time: int,
-        now: int,
+        self, segment: Segment, batch: CheckedBatch, marker: Marker | None, leader_epoch: int, now: int
     ) -> Appended:
+        whole, view, log_append_time = batch
         offset = self.log_end_offset
         last_offset = offset + view.last_offset_delta
         size = len(whole)
-        if leader_epoch > self.epochs.latest:
-            self.epochs.assign(leader_epoch, offset)
-        segment = self.segments[-1]
-        if segment.should_roll(self.config, size, view.max_timestamp, last_offset, now):
-            segment = self.roll(now)
         if whole.readonly:
             whole = memoryview(bytearray(whole))
         _INT64.pack_into(whole, 0, offset)
@@ -224,7 +226,7 @@ class PartitionLog:
         position = segment.size
         segment.write(whole)
         place = BatchPlace(offset, last_offset, position, size, view.max_timestamp)
-        segment.note(place, self.config.index_interval_bytes)
+        segment.note(place, self.config)
         self.log_end_offset = last_offset + 1
         if view.producer_id >= 0:
             self._replay(view, offset, marker, segment)

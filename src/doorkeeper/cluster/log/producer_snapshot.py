@@ -37,7 +37,7 @@ def write_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
             entry.coordinator_epoch,
             entry.transaction_start,
         )
-        for entry in entries
+        for entry in sorted(entries, key=lambda entry: entry.producer_id)
     ]
     body = _COUNT.pack(len(rows)) + b"".join(rows)
     return _HEAD.pack(_VERSION, crc32c(body)) + body

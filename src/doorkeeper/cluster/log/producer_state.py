@@ -217,8 +217,8 @@ class ProducerStates:
         if entry is not None and entry.transaction_start >= 0 and not batch.is_transactional:
             return Refusal(
                 LogError.INVALID_TXN_STATE,
-                f"Expected transactional write from producer {batch.producer_id} at offset {offset} in partition "
-                f"{self._name}",
+                f"Expected transactional write from producer {batch.producer_id} at offset (offset={offset}, "
+                f"segment=[-1:-1]) in partition {self._name}",
             )
         return None
 

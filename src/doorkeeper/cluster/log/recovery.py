@@ -287,7 +287,7 @@ class _Opening:
             if view.leader_epoch > self._epochs.latest:
                 self._epochs.assign(view.leader_epoch, view.base_offset)
             place = BatchPlace(view.base_offset, view.last_offset, position, view.size, view.max_timestamp)
-            segment.note(place, self._config.index_interval_bytes)
+            segment.note(place, self._config)
             position += view.size
             expected = view.last_offset + 1
         return position, expected

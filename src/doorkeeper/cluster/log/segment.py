@@ -74,6 +74,7 @@ class Segment:
         self._largest: TimestampOffset | None = None
         self._first_timestamp: int | None = None
         self._since_index_entry = 0
+        self._has_full_index: bool | None = None
         self.last_appended: BatchPlace | None = None
         """Where most reads of a tail begin."""
         self.size = 0
@@ -138,12 +139,13 @@ class Segment:
             waited = max_timestamp - first if first >= 0 else now - self.created
             if waited > config.max_segment_ms - self.jitter:
                 return True
+        if self._has_full_index is None:
+            self._note_index_room(config)
+        return bool(self._has_full_index) or not self.offset_index.can_hold(last_offset)
+
+    def _note_index_room(self, config: LogConfig) -> None:
         limit = config.segment_index_bytes
-        return (
-            self.offset_index.is_full(limit)
-            or self.time_index.is_full(limit)
-            or not self.offset_index.can_hold(last_offset)
-        )
+        self._has_full_index = self.offset_index.is_full(limit) or self.time_index.is_full(limit)
 
     # Appending
 
@@ -160,18 +162,19 @@ class Segment:
             raise StorageError(f"can't write to {self.path}: {error.strerror or error}") from error
         self.size += size
 
-    def note(self, place: BatchPlace, index_interval: int) -> None:
-        """Take a written batch into the indexes, every `index_interval` bytes."""
+    def note(self, place: BatchPlace, config: LogConfig) -> None:
+        """Take a written batch into the indexes, every index.interval.bytes."""
         largest = self._largest
         if largest is None:
             largest = self.largest
         _, last_offset, position, size, max_timestamp = place
         if max_timestamp > largest.timestamp:
             self._largest = TimestampOffset(max_timestamp, last_offset)
-        if self._since_index_entry > index_interval:
+        if self._since_index_entry > config.index_interval_bytes:
             self.offset_index.append(last_offset, position)
             self.time_index.maybe_append(*self.largest)
             self._since_index_entry = 0
+            self._note_index_room(config)
         if position == 0:
             self._first_timestamp = max_timestamp
         self._since_index_entry += size
@@ -277,6 +280,7 @@ class Segment:
         self._largest = TimestampOffset(NO_TIMESTAMP, self.base_offset)
         self._first_timestamp = None
         self._since_index_entry = 0
+        self._has_full_index = None
         self.last_appended = None
 
     def change_suffix(self, suffix: str) -> list[Path]:

@@ -276,10 +276,18 @@ def _check_time(record: Record, index: int, view: BatchView, config: LogConfig, 
     elif view.is_log_append_time:
         return RecordRefusal(
             index,
-            f"Invalid timestamp type in message with offset {record.offset}. Producer should not set timestamp type "
-            "to LogAppendTime.",
+            f"Invalid timestamp type in message {_describe(record)}. Producer should not set timestamp type to "
+            "LogAppendTime.",
         )
     return None
+
+
+def _describe(record: Record) -> str:
+    """DefaultRecord.toString."""
+    return (
+        f"DefaultRecord(offset={record.offset}, timestamp={record.timestamp}, key={len(record.key or b'')} bytes, "
+        f"value={len(record.value or b'')} bytes)"
+    )
 
 
 def _java_long(value: int) -> int:

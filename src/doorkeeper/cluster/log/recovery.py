@@ -11,7 +11,7 @@ import logging
 import mmap
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -308,12 +308,11 @@ def _mapped(segment: Segment) -> Iterator[memoryview]:
     if segment.size == 0:
         yield memoryview(b"")
         return
-    with (
-        storage_errors("read", segment.path),
-        mmap.mmap(segment.file().descriptor, segment.size, access=mmap.ACCESS_READ) as mapped,
-        memoryview(mapped) as data,
-    ):
-        yield data
+    with storage_errors("read", segment.path):
+        mapped = mmap.mmap(segment.file().descriptor, segment.size, access=mmap.ACCESS_READ)
+    yield memoryview(mapped)
+    with suppress(BufferError):  # an error's traceback may still hold a view: then the map goes with it
+        mapped.close()
 
 
 def _has_sound_indexes(segment: Segment) -> bool:

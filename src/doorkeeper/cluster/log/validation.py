@@ -274,16 +274,23 @@ def _check_time(record: Record, index: int, view: BatchView, config: LogConfig, 
                 f"be within [{_java_long(now - before)}, {_java_long(now + after)}]",
             )
     elif view.is_log_append_time:
+        is_partial = bool(view.compression) and config.compression in (None, view.compression)
         return RecordRefusal(
             index,
-            f"Invalid timestamp type in message {_describe(record)}. Producer should not set timestamp type to "
+            f"Invalid timestamp type in message {_describe(record, is_partial=is_partial)}. Producer should not set timestamp type to "
             "LogAppendTime.",
         )
     return None
 
 
-def _describe(record: Record) -> str:
-    """DefaultRecord.toString."""
+def _describe(record: Record, *, is_partial: bool) -> str:
+    """DefaultRecord.toString, or PartialDefaultRecord's, which Kafka makes of a record in a compressed batch."""
+    if is_partial:
+        key, value = (-1 if part is None else len(part) for part in (record.key, record.value))
+        return (
+            f"PartialDefaultRecord(offset={record.offset}, timestamp={record.timestamp}, key={key} bytes, "
+            f"value={value} bytes)"
+        )
     return (
         f"DefaultRecord(offset={record.offset}, timestamp={record.timestamp}, key={len(record.key or b'')} bytes, "
         f"value={len(record.value or b'')} bytes)"

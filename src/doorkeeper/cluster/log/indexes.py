@@ -84,20 +84,20 @@ class _Index:
 
     def flush(self, disk: Disk, *, sync: bool = False) -> None:
         """Write what is not in the file yet."""
-        if self._data is None or (len(self._data) == self._written and not sync):
+        pending = b"" if self._data is None else bytes(self._data[max(0, self._written) :])
+        if not pending and self._written >= 0 and not sync:
             return
         truncate = os.O_TRUNC if self._written < 0 else 0
-        start = max(0, self._written)
         with storage_errors("write", self.path):
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | truncate
             descriptor = os.open(self.path, flags, 0o644)
             try:
-                write_all(descriptor, bytes(self._data[start:]))
+                write_all(descriptor, pending)
                 if sync:
                     disk.sync(descriptor)
             finally:
                 os.close(descriptor)
-        self._written = len(self._data)
+        self._written = max(0, self._written) + len(pending)
 
     def release(self) -> None:
         """Let go of the entries if the file has them all."""

@@ -151,16 +151,15 @@ class Compaction:
             segment.release()
 
     def _map_batch(self, segment: Segment, place: BatchPlace, start: int, transactions: CleanedTransactions) -> bool:
-        """Note a batch's keys; tells whether there was room for them."""
+        """Note a batch's keys; tells whether there was room. One batch always finds some: every round gets on."""
+        if len(self._offsets) >= self._max_keys:
+            return False
         data = segment.read_bytes(place.position, place.size)
         view = view_batch(data)
         if not transactions.may_discard(view, _marker(view, data)) and not view.is_control:
             for record in _records(data) or ():
-                if record.key is None or record.offset < start:
-                    continue
-                if len(self._offsets) >= self._max_keys:
-                    return False
-                self._offsets[_digest(record.key)] = record.offset
+                if record.key is not None and record.offset >= start:
+                    self._offsets[_digest(record.key)] = record.offset
         self._mapped_to = max(self._mapped_to, place.last_offset + 1)
         return True
 

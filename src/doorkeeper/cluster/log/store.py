@@ -149,8 +149,8 @@ class LogStore:
             if log.offline is None:
                 log.attempt(lambda log=log: apply_retention(log, now))  # type: ignore[misc]
         if self._compaction is not None:
-            self._compact(self._compaction, budget)
-        return self.next_due() == 0
+            self._compact(self._compaction, budget, now)
+        return self.next_due() <= now
 
     def _start_due_work(self, now: int) -> None:
         for kind, start in (
@@ -182,11 +182,11 @@ class LogStore:
                 dirtiest = (log, dirt)
         if dirtiest is not None:
             self._compaction = Compaction(*dirtiest, now)
-            self._due["compaction"] = now  # look for the next one as soon as this is done
 
-    def _compact(self, compaction: Compaction, budget: int) -> None:
+    def _compact(self, compaction: Compaction, budget: int, now: int) -> None:
         if compaction.log.attempt(lambda: compaction.step(budget)) is not False:
             self._compaction = None
+            self._due["compaction"] = now  # another log may be as dirty
             if compaction.log.offline is not None:
                 compaction.abandon()
 

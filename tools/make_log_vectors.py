@@ -5,6 +5,7 @@
 The commands are those of `tools/kafka/src/LogOracle.java`: batches good and bad from producers that repeat, skip and
 fence themselves, transactions, reads, lookups by time, deletions, retention, compaction, and the digests of all files
 at the end. The answers go to `tests/vectors/log-scenarios-<version>.jsonl.gz`: a header, then `[command, answer]`.
+Batches that Kafka has compressed itself go to `log-batches-<version>.jsonl.gz` in the same form.
 """
 
 from __future__ import annotations
@@ -20,13 +21,17 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from crc32c import crc32c
+from tools.extract_facts import ROOT, run_java
+
 from doorkeeper.cluster.log.batch import Marker, MarkerType, write_marker
 from doorkeeper.wire.records import Record, write_batch
 
-from tools.extract_facts import ROOT, run_java
-
 VERSION = "4.3.1"
 VECTORS = ROOT / "tests" / "vectors" / f"log-scenarios-{VERSION}.jsonl.gz"
+BATCHES = ROOT / "tests" / "vectors" / f"log-batches-{VERSION}.jsonl.gz"
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+SHAPES = ((1, 0), (1, 10), (3, 100), (1, 80_000))
+"""Records and bytes of each: below and above the blocks of all codecs."""
 SCENARIOS = 120
 STEPS = 60
 START = 1_700_000_000_000
@@ -254,13 +259,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--jars", type=Path, required=True)
     jars = parser.parse_args().jars
-    commands = [command for seed in range(SCENARIOS) for command in Scenario(seed).commands()]
+    _ask(jars, [command for seed in range(SCENARIOS) for command in Scenario(seed).commands()], VECTORS)
+    _ask(jars, [f"pack\t{codec}\t{count}\t{size}" for codec in CODECS for count, size in SHAPES], BATCHES)
+    return 0
+
+
+def _ask(jars: Path, commands: list[str], path: Path) -> None:
     answers = run_java("LogOracle.java", jars, stdin="\n".join(commands).encode()).decode().split("\n")[:-1]
     assert len(answers) == len(commands), (len(answers), len(commands))
     lines = [json.dumps({"kafka_version": VERSION, "made_by": "tools/make_log_vectors.py"})]
     lines += [json.dumps(pair, ensure_ascii=False) for pair in zip(commands, answers, strict=True)]
-    VECTORS.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), mtime=0))
-    return 0
+    path.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), mtime=0))
 
 
 if __name__ == "__main__":

@@ -14,12 +14,13 @@ from enum import IntEnum
 from typing import Any, Final, NamedTuple, Protocol
 
 from doorkeeper.errors import RecordError
-from doorkeeper.wire.compression_bounds import LZ4_MAGIC, lz4_bound, zstd_bound
+from doorkeeper.wire.compression_bounds import LZ4_MAGIC, ZSTD_MAX_BLOCK_BYTES, lz4_bound, zstd_bound
 
 MEBIBYTES: Final = 1024 * 1024
 MAX_DECOMPRESSED_BYTES: Final = 256 * MEBIBYTES
 """A fence against compression bombs: Kafka's own fence is on the compressed side (message.max.bytes, 1 MB)."""
-SNAPPY_HEADER: Final = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
+SNAPPY_MAGIC: Final = b"\x82SNAPPY\x00"
+SNAPPY_HEADER: Final = SNAPPY_MAGIC + struct.pack(">ii", 1, 1)
 """snappy-java's magic, version and lowest compatible version."""
 SNAPPY_BLOCK_BYTES: Final = 32 * 1024
 LZ4_HEADER: Final = LZ4_MAGIC + b"\x60\x40\x82"
@@ -90,13 +91,15 @@ def _compress_snappy(data: bytes, level: int | None = None) -> bytes:
 
 def _decompress_snappy(data: bytes, limit: int) -> bytes:
     """Read snappy-java's blocks, one stream after another, or one raw block without a header."""
-    if not data.startswith(SNAPPY_HEADER[:8]):
-        return _decompress_snappy_block(data, limit)
+    if not data.startswith(SNAPPY_MAGIC):
+        return _decompress_snappy_block(data, 0, limit)
     out = bytearray()
     position = 0
     while position < len(data):
-        if data.startswith(SNAPPY_HEADER[:8], position):
+        if data.startswith(SNAPPY_MAGIC, position):
             position += len(SNAPPY_HEADER)
+            if position > len(data):
+                raise RecordError("the batch's snappy stream ends too early")
             continue
         try:
             size = struct.unpack_from(">i", data, position)[0]
@@ -105,16 +108,16 @@ def _decompress_snappy(data: bytes, limit: int) -> bytes:
         position += 4
         if size < 0 or position + size > len(data):
             raise RecordError("the batch's snappy stream ends too early")
-        out += _decompress_snappy_block(data[position : position + size], limit - len(out))
+        out += _decompress_snappy_block(data[position : position + size], len(out), limit)
         position += size
     return bytes(out)
 
 
-def _decompress_snappy_block(block: bytes, limit: int) -> bytes:
+def _decompress_snappy_block(block: bytes, before: int, limit: int) -> bytes:
     import cramjam
 
     try:
-        _require_within(cramjam.snappy.decompress_raw_len(block), limit)
+        _require_within(before + cramjam.snappy.decompress_raw_len(block), limit)
         return bytes(cramjam.snappy.decompress_raw(block))
     except cramjam.DecompressionError as error:
         raise RecordError(f"the batch is no snappy stream: {error}") from None
@@ -157,7 +160,7 @@ def _compress_zstd(data: bytes, level: int | None = None) -> bytes:
 def _decompress_zstd(data: bytes, limit: int) -> bytes:
     import cramjam
 
-    _require_within(zstd_bound(data) - 128 * 1024, limit)
+    _require_within(zstd_bound(data) - ZSTD_MAX_BLOCK_BYTES, limit)
     try:
         out = bytes(cramjam.zstd.decompress(data))
     except cramjam.DecompressionError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from crc32c import crc32c
+
 from doorkeeper.wire.records import Record, write_batch
 
 NOW = 1_700_000_000_000

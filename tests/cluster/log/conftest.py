@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from tests.cluster.log.batches import NOW
+
 from doorkeeper.cluster.log.config import LogConfig
 from doorkeeper.cluster.log.files import Disk, OpenFiles
 from doorkeeper.cluster.log.partition_log import PartitionLog
 from doorkeeper.cluster.log.recovery import Known, open_log
 from doorkeeper.cluster.log.surroundings import Surroundings
-from tests.cluster.log.batches import NOW
 
 OpenLog: TypeAlias = Callable[..., PartitionLog]
 

@@ -45,7 +45,9 @@ def _without_extra_snapshots(ours: str, kafka: str) -> str:
     """Kafka takes no snapshot at an offset that the log's start was moved to; ours does, which loses nothing."""
     kind, files = ours.split("\t")
     names = {entry.split(":")[0] for entry in kafka.split("\t")[1].split(",")}
-    kept = [entry for entry in files.split(",") if not entry.split(":")[0].endswith(".snapshot") or _name(entry) in names]
+    kept = [
+        entry for entry in files.split(",") if not entry.split(":")[0].endswith(".snapshot") or _name(entry) in names
+    ]
     return f"{kind}\t{','.join(kept)}"
 
 

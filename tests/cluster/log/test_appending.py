@@ -8,6 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.cluster.log.batches import NOW, batch, patched
+from tests.cluster.log.conftest import OpenLog
+
 from doorkeeper.cluster.log.files import Disk
 from doorkeeper.cluster.log.partition_log import Appended, PartitionLog
 from doorkeeper.cluster.log.producer_state import Origin
@@ -16,8 +19,6 @@ from doorkeeper.cluster.log.surroundings import Surroundings
 from doorkeeper.cluster.log.validation import check_produce_batch
 from doorkeeper.wire.compression import Compression
 from doorkeeper.wire.records import iter_batches, read_batch
-from tests.cluster.log.batches import NOW, batch, patched
-from tests.cluster.log.conftest import OpenLog
 
 
 def append(log: PartitionLog, data: bytes | bytearray | memoryview, now: int = NOW) -> Appended | Refusal:

@@ -6,6 +6,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.cluster.log.batches import NOW, batch, patched
+from tests.cluster.log.conftest import OpenLog, few_files
+
 from doorkeeper.cluster.log.batch import Marker, MarkerType
 from doorkeeper.cluster.log.compaction import Compaction, measure_dirt, needs_compaction
 from doorkeeper.cluster.log.config import LogConfig
@@ -14,10 +19,6 @@ from doorkeeper.cluster.log.reading import Isolation, ReadResult
 from doorkeeper.cluster.log.recovery import Known, open_log
 from doorkeeper.wire.compression import Compression
 from doorkeeper.wire.records import Record, iter_batches
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from tests.cluster.log.batches import NOW, batch, patched
-from tests.cluster.log.conftest import OpenLog, few_files
 
 RECORDS = st.lists(
     st.tuples(st.sampled_from([b"a", b"b", b"c", b"d"]), st.one_of(st.none(), st.binary(max_size=30))), max_size=60

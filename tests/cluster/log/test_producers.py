@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.cluster.log.batches import NOW, batch
+from tests.cluster.log.conftest import UNSYNCED, OpenLog
+
 from doorkeeper.cluster.log.batch import MAX_SEQUENCE, Marker, MarkerType
 from doorkeeper.cluster.log.partition_log import Appended, PartitionLog
 from doorkeeper.cluster.log.producer_snapshot import read_snapshot, write_snapshot
@@ -12,10 +17,6 @@ from doorkeeper.cluster.log.refusals import LogError, Refusal
 from doorkeeper.cluster.log.surroundings import Surroundings
 from doorkeeper.errors import RecordError
 from doorkeeper.wire.records import iter_batches
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.cluster.log.batches import NOW, batch
-from tests.cluster.log.conftest import UNSYNCED, OpenLog
 
 DAY = 86_400_000
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.cluster.log.batches import NOW, batch
+from tests.cluster.log.conftest import OpenLog, few_files
+
 from doorkeeper.cluster.log.config import LogConfig
 from doorkeeper.cluster.log.partition_log import PartitionLog
 from doorkeeper.cluster.log.reading import (
@@ -24,10 +30,6 @@ from doorkeeper.cluster.log.recovery import Known, open_log
 from doorkeeper.cluster.log.refusals import LogError, Refusal
 from doorkeeper.cluster.log.retention import apply_retention
 from doorkeeper.wire.records import iter_batches
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from tests.cluster.log.batches import NOW, batch
-from tests.cluster.log.conftest import OpenLog, few_files
 
 BATCHES = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 50), st.integers(0, 400)), min_size=1, max_size=40)
 """Records, minutes and bytes of each batch."""
@@ -44,14 +46,15 @@ def fill(log: PartitionLog, plan: list[tuple[int, int, int]]) -> list[tuple[int,
     return model
 
 
-def read(log: PartitionLog, offset: int, max_bytes: int = 100_000, **options: bool) -> ReadResult:
-    result = log.read(offset, max_bytes, **options)
+def read(log: PartitionLog, offset: int, max_bytes: int = 100_000, *, at_least_one: bool = True) -> ReadResult:
+    result = log.read(offset, max_bytes, at_least_one=at_least_one)
     assert isinstance(result, ReadResult), result
     return result
 
 
-def fresh(directory: str, **configs: int) -> PartitionLog:
-    return open_log("t", 0, Path(directory), LogConfig(**configs), few_files(2), Known(was_clean=True), NOW)
+def fresh(directory: str, segment_bytes: int, index_interval_bytes: int) -> PartitionLog:
+    config = LogConfig(segment_bytes=segment_bytes, index_interval_bytes=index_interval_bytes)
+    return open_log("t", 0, Path(directory), config, few_files(2), Known(was_clean=True), NOW)
 
 
 class TestByOffset:
@@ -198,7 +201,7 @@ class TestByTime:
 def _first_in_its_segment(log: PartitionLog, model: list[tuple[int, int]], time: int) -> FoundOffset | None:
     """Kafka looks into the first segment that reaches the time, and into no other."""
     bases = [segment.base_offset for segment in log.segments] + [log.log_end_offset]
-    for base, end in zip(bases, bases[1:], strict=False):
+    for base, end in pairwise(bases):
         inside = [(offset, at) for offset, at in model if base <= offset < end]
         if inside and max(at for _, at in inside) >= time:
             found = [pair for pair in inside if pair[1] >= time and pair[0] >= log.log_start_offset]

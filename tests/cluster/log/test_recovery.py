@@ -12,6 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.cluster.log.batches import NOW, batch
+from tests.cluster.log.conftest import OpenLog, few_files
+
 from doorkeeper.cluster.log.batch import Marker, MarkerType
 from doorkeeper.cluster.log.compaction import Compaction, measure_dirt
 from doorkeeper.cluster.log.config import LogConfig
@@ -20,10 +25,6 @@ from doorkeeper.cluster.log.reading import AbortedRange, Isolation, ReadResult
 from doorkeeper.cluster.log.recovery import Known, open_log
 from doorkeeper.errors import StorageError
 from doorkeeper.wire.records import iter_batches
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from tests.cluster.log.batches import NOW, batch
-from tests.cluster.log.conftest import OpenLog, few_files
 
 CRASHED = Known(was_clean=False)
 
@@ -205,7 +206,11 @@ class TestFiles:
         log = open_partition()
         log.append(batch(), leader_epoch=0, now=NOW)
         log.close()
-        for name in ("00000000000000000007.index", "00000000000000000000.log.deleted", "00000000000000000000.log.cleaned"):
+        for name in (
+            "00000000000000000007.index",
+            "00000000000000000000.log.deleted",
+            "00000000000000000000.log.cleaned",
+        ):
             (log.directory / name).write_bytes(b"old")
         open_partition()
         names = {path.name for path in log.directory.iterdir()}

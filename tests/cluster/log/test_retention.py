@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.cluster.log.batches import NOW, batch
+from tests.cluster.log.conftest import UNSYNCED, OpenLog
+
 from doorkeeper.cluster.log.files import Disk
 from doorkeeper.cluster.log.partition_log import Appended, PartitionLog
 from doorkeeper.cluster.log.refusals import LogError, Refusal
 from doorkeeper.cluster.log.retention import apply_retention
 from doorkeeper.cluster.log.surroundings import Surroundings
-from tests.cluster.log.batches import NOW, batch
-from tests.cluster.log.conftest import UNSYNCED, OpenLog
 
 SIZE = len(batch())
 

@@ -7,6 +7,9 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from tests.cluster.log.batches import NOW, batch
+from tests.cluster.log.conftest import UNSYNCED
+
 from doorkeeper.cluster.log.checkpoints import (
     CLEAN_SHUTDOWN,
     CLEANER_OFFSETS,
@@ -28,8 +31,6 @@ from doorkeeper.cluster.log.store import Intervals, LogStore, open_store
 from doorkeeper.cluster.log.surroundings import Surroundings
 from doorkeeper.errors import InputError, StorageError
 from doorkeeper.wire.compression import Compression
-from tests.cluster.log.batches import NOW, batch
-from tests.cluster.log.conftest import UNSYNCED
 
 TOPIC_ID = UUID(int=77)
 SMALL = LogConfig(segment_bytes=200, retention_ms=1000)
@@ -162,7 +163,7 @@ class TestBackground:
     def test_says_when_it_wants_to_be_called_again(self, tmp_path: Path) -> None:
         store = open_at(tmp_path)
         store.create("a", 0, TOPIC_ID, LogConfig(), NOW)
-        assert NOW < store.next_due() <= NOW + 1000
+        assert store.next_due() == NOW + 15_000
         assert store.step(NOW) is False
         store.delete("a", 0)
         assert store.next_due() == 0
@@ -174,8 +175,12 @@ class TestBackground:
         put(log)
         store.step(NOW + 4999)
         assert log.recovery_point == 0
-        store.step(NOW + 6000)
+        assert store.next_due() == NOW + 5999
+        store.step(NOW + 5999)
         assert log.recovery_point == 1
+        store.set_config("a", LogConfig())
+        store.step(NOW + 6999)
+        assert store.next_due() > NOW + 7999
 
     def test_silent_producers_are_forgotten(self, tmp_path: Path) -> None:
         store = open_at(tmp_path)

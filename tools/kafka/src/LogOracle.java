@@ -22,10 +22,13 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.internal.CompressionType;
 import org.apache.kafka.common.record.internal.FileRecords;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.Records;
+import org.apache.kafka.common.record.internal.SimpleRecord;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.server.storage.log.FetchIsolation;
@@ -59,6 +62,7 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
  *   roll    now
  *   retain  now
  *   clean   now                         from the log's start to its last stable offset, the active segment apart
+ *   pack    codec  records  bytes       a batch of Kafka's own making, in hex; the values are noise and then a pattern
  *   close                               prints the digests of all files
  */
 public class LogOracle {
@@ -88,6 +92,7 @@ public class LogOracle {
                 case "roll" -> roll(Long.parseLong(words[1]));
                 case "retain" -> retain(Long.parseLong(words[1]));
                 case "clean" -> clean(Long.parseLong(words[1]));
+                case "pack" -> pack(words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]));
                 case "close" -> close();
                 default -> throw new IllegalArgumentException(words[0]);
             };
@@ -203,6 +208,22 @@ public class LogOracle {
                 + digest(Files.readAllBytes(segment.log().file().toPath())));
         }
         return "clean\t" + end + "\t" + String.join(",", digests);
+    }
+
+    private static String pack(String codec, int count, int size) {
+        SimpleRecord[] records = new SimpleRecord[count];
+        long noise = 1;
+        for (int index = 0; index < count; index++) {
+            byte[] value = new byte[size];
+            for (int at = 0; at < size; at++) {
+                noise = (noise * 1103515245L + 12345L) & 0x7fffffffL;
+                value[at] = (byte) (at < size / 8 ? noise >> 16 : at % 7);
+            }
+            records[index] = new SimpleRecord(CLOCK.now + index, ("key" + index).getBytes(StandardCharsets.UTF_8), value);
+        }
+        Compression compression = Compression.of(CompressionType.forName(codec)).build();
+        MemoryRecords packed = MemoryRecords.withRecords(compression, records);
+        return "pack\t" + HexFormat.of().formatHex(Utils.toArray(packed.buffer()));
     }
 
     private static String close() throws Exception {

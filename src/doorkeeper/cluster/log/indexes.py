@@ -66,8 +66,11 @@ class _Index:
     def __getitem__(self, slot: int) -> tuple[int, ...]:
         return self.entry.unpack_from(self.data, slot * self.entry.size)
 
-    def _column(self, place: int, slot: int) -> int:
-        return int(self.entry.unpack_from(self.data, slot * self.entry.size)[place])
+    def _slots_before(self, column: int, value: int, *, or_equal: bool) -> int:
+        """How many entries are below a value in one of the columns, which both ascend."""
+        data, unpack, size = self.data, self.entry.unpack_from, self.entry.size
+        bisect = bisect_right if or_equal else bisect_left
+        return bisect(range(len(data) // size), value, key=lambda slot: unpack(data, slot * size)[column])
 
     def is_full(self, max_bytes: int) -> bool:
         """Whether the segment must be rolled; `max_bytes` is segment.index.bytes."""
@@ -104,9 +107,6 @@ class _Index:
         if self._data is not None and len(self._data) == self._written:
             self._data = None
 
-    def relative(self, offset: int) -> int:
-        return offset - self.base_offset
-
     def can_hold(self, offset: int) -> bool:
         """Offsets are kept relative to the base offset, in 31 bits."""
         return 0 <= offset - self.base_offset <= MAX_INT
@@ -125,7 +125,7 @@ class OffsetIndex(_Index):
 
     def lookup(self, offset: int) -> OffsetPosition:
         """The last entry at or below an offset; the segment's start if there is none."""
-        slot = bisect_right(range(len(self)), self.relative(offset), key=lambda slot: self._column(0, slot)) - 1
+        slot = self._slots_before(0, offset - self.base_offset, or_equal=True) - 1
         if slot < 0:
             return OffsetPosition(self.base_offset, 0)
         relative, position = self[slot]
@@ -133,7 +133,7 @@ class OffsetIndex(_Index):
 
     def offset_after(self, position: int) -> int | None:
         """The offset of the first entry at or beyond a position: nothing before that position has a larger one."""
-        slot = bisect_left(range(len(self)), position, key=lambda slot: self._column(1, slot))
+        slot = self._slots_before(1, position, or_equal=False)
         return self.base_offset + self[slot][0] if slot < len(self) else None
 
 
@@ -159,7 +159,7 @@ class TimeIndex(_Index):
 
     def lookup(self, timestamp: int) -> TimestampOffset:
         """The last entry at or below a timestamp; the segment's start if there is none."""
-        slot = bisect_right(range(len(self)), timestamp, key=lambda slot: self._column(0, slot)) - 1
+        slot = self._slots_before(0, timestamp, or_equal=True) - 1
         if slot < 0:
             return TimestampOffset(NO_TIMESTAMP, self.base_offset)
         found, relative = self[slot]

@@ -157,8 +157,8 @@ class PartitionLog:
         if len(checked.data) > self.config.segment_bytes:
             return Refusal(
                 LogError.RECORD_LIST_TOO_LARGE,
-                f"Message batch size is {len(checked.data)} bytes in append to partition {self.name}, which exceeds the "
-                f"maximum configured segment size of {self.config.segment_bytes}.",
+                f"Message batch size is {len(checked.data)} bytes in append to partition {self.name}, which exceeds "
+                f"the maximum configured segment size of {self.config.segment_bytes}.",
             )
         try:
             segment = self._prepare(checked, leader_epoch, now)

@@ -7,6 +7,7 @@ asks `OpenFiles` for one, so that a thousand idle partitions keep none.
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -30,6 +31,8 @@ from doorkeeper.cluster.log.transactions_index import TransactionsIndex
 from doorkeeper.errors import StorageError
 from doorkeeper.wire.records import MAGIC
 
+_STEP: Final = struct.Struct(">qi4xb6xi")
+"""Of a batch header: base offset, length, magic, last offset delta."""
 SCAN_BYTES: Final = 8192
 """Read at once while walking from batch to batch: two index intervals, so one read finds most offsets."""
 
@@ -208,10 +211,25 @@ class Segment:
         last = self.last_appended
         if last is not None and last.base_offset <= offset:
             return last if offset <= last.last_offset else None
-        for place in self.places(self.offset_index.lookup(offset).position):
-            if place.last_offset >= offset:
-                return place
-        return None
+        return next(self.places(self._seek(offset, self.offset_index.lookup(offset).position)), None)
+
+    def _seek(self, offset: int, position: int) -> int:
+        """The position of the first batch, from a position on, that ends at or after an offset; or the end.
+
+        `places` would do, at four times the cost; this is what a fetch waits for.
+        """
+        while position < self.size:
+            chunk = self.read_bytes(position, min(SCAN_BYTES, self.size - position))
+            start, last = 0, len(chunk) - HEADER_BYTES
+            while start <= last:
+                base, length, magic, delta = _STEP.unpack_from(chunk, start)
+                if base + delta >= offset or magic != MAGIC or length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
+                    return position + start  # what is no batch is named by who reads it
+                start += length + LOG_OVERHEAD_BYTES
+            if start == 0:
+                break
+            position += start
+        return position
 
     def places(self, position: int = 0) -> Iterator[BatchPlace]:
         """Every batch from a position on, where one must begin."""

@@ -28,7 +28,7 @@ from doorkeeper.cluster.log.checkpoints import (
     take_clean_shutdown,
 )
 from doorkeeper.cluster.log.compaction import Compaction, Dirt, measure_dirt, needs_compaction
-from doorkeeper.cluster.log.config import LogConfig
+from doorkeeper.cluster.log.config import MAX_LONG, LogConfig
 from doorkeeper.cluster.log.files import DELETED_DIRECTORY_SUFFIX, deleted_directory, parse_partition_directory
 from doorkeeper.cluster.log.partition_log import PartitionLog
 from doorkeeper.cluster.log.recovery import Known, open_log
@@ -80,7 +80,7 @@ class LogStore:
             "compaction": now + intervals.compaction,
             "checkpoint": now + intervals.checkpoint,
             "producers": now + intervals.producers,
-            "flush": now + intervals.flush,
+            "flush": MAX_LONG,
         }
 
     def __len__(self) -> int:
@@ -103,15 +103,25 @@ class LogStore:
         if log.topic_id is None:
             save_partition_metadata(log.directory, topic_id, self._near.disk)
             log.topic_id = topic_id
-        self._logs[topic, partition] = log
         self.broken.pop((topic, partition), None)
+        self._add(log)
         return log
+
+    def _add(self, log: PartitionLog) -> None:
+        self._logs[log.topic, log.partition] = log
+        self._note_flush(log.config)
+
+    def _note_flush(self, config: LogConfig) -> None:
+        """Begin to look at flush.ms with the first topic that has it: idle partitions cost nothing."""
+        if config.flush_ms < MAX_LONG:
+            self._due["flush"] = 0
 
     def set_config(self, topic: str, config: LogConfig) -> None:
         """A topic's configs have changed."""
         for log in self._logs.values():
             if log.topic == topic:
                 log.config = config
+        self._note_flush(config)
 
     def delete(self, topic: str, partition: int) -> None:
         """Give a partition up: its directory is renamed at once, its files go with the next steps."""
@@ -196,6 +206,8 @@ class LogStore:
                 log.producers.expire(now)
 
     def _flush_due(self, now: int) -> None:
+        if all(log.config.flush_ms == MAX_LONG for log in self._logs.values()):
+            self._due["flush"] = MAX_LONG
         for log in self._logs.values():
             is_dirty = log.offline is None and log.recovery_point < log.log_end_offset
             if is_dirty and now - log.last_flushed >= log.config.flush_ms:
@@ -301,7 +313,7 @@ def open_store(
             store.broken[key] = str(error)
             continue
         log.cleaned_to = cleaned.get(key, 0)
-        store._logs[key] = log
+        store._add(log)
     return store
 
 

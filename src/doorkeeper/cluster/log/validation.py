@@ -275,10 +275,10 @@ def _check_time(record: Record, index: int, view: BatchView, config: LogConfig, 
             )
     elif view.is_log_append_time:
         is_partial = bool(view.compression) and config.compression in (None, view.compression)
+        described = _describe(record, is_partial=is_partial)
         return RecordRefusal(
             index,
-            f"Invalid timestamp type in message {_describe(record, is_partial=is_partial)}. Producer should not set timestamp type to "
-            "LogAppendTime.",
+            f"Invalid timestamp type in message {described}. Producer should not set timestamp type to LogAppendTime.",
         )
     return None
 

@@ -165,7 +165,10 @@ class ConsumerGroup:
             self.static_members[member.instance_id] = member.member_id
         self._tally(member, 1)
         for key in _partitions_of(member):
-            self.partition_epochs[key] = max(member.member_epoch, self.partition_epochs.get(key, NO_OWNER))
+            epoch = self.partition_epochs.get(key)
+            # A static member that is away has an epoch below that of no owner, and owns its partitions all the same.
+            if epoch is None or epoch < member.member_epoch:
+                self.partition_epochs[key] = member.member_epoch
 
     def remove_member(self, member_id: str) -> None:
         member = self.members.pop(member_id, None)

@@ -325,9 +325,7 @@ class Driver:
         assert isinstance(response, OffsetCommitResponse)
         return response.topics[0].partitions[0].error_code
 
-    def fetch(
-        self, topic: str = "foo", partition: int = 0, *, group: str = GROUP, require_stable: bool = False
-    ) -> Any:
+    def fetch(self, topic: str = "foo", partition: int = 0, *, group: str = GROUP, require_stable: bool = False) -> Any:
         """The committed offset of one partition, or the code that stands in its place."""
         asked = OffsetFetchGroup(group_id=group, topics=(OffsetFetchTopic(name=topic, partition_indexes=(partition,)),))
         result = self.coordinator.fetch_offsets(RequestContext(9), asked, require_stable=require_stable)

@@ -102,9 +102,7 @@ def test_uniform_moves_no_partition_that_need_not_move(group: GroupSpec) -> None
     total = sum(group.partition_counts.values())
     largest = -(-total // len(group.members))
     for name, member in group.members.items():
-        had = {
-            (topic, p) for topic, ps in member.current.items() for p in ps if topic in group.partition_counts
-        }
+        had = {(topic, p) for topic, ps in member.current.items() for p in ps if topic in group.partition_counts}
         kept = sum(held[key] == name for key in had)
         assert kept >= min(len(had), total // len(group.members))
         assert kept == len(had) or len(had) > total // len(group.members)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.groups.driver import GROUP, RANGE, Driver, subscription
 
 from doorkeeper.cluster.groups.classic.group import ClassicState
 from doorkeeper.cluster.groups.messages import Protocol
 from doorkeeper.cluster.groups.settings import GroupSettings
-from tests.cluster.groups.driver import GROUP, RANGE, Driver, subscription
 
 UUID_TEXT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 DELAY = 3_000
@@ -285,7 +285,7 @@ def static_group(driver: Driver, *instances: str) -> dict[str, str]:
     for member in members.values():
         if member != leader:
             driver.start_sync(member, 1)
-    driver.start_sync(leader, 1, {member: b"x" for member in members.values()})
+    driver.start_sync(leader, 1, dict.fromkeys(members.values(), b"x"))
     return members
 
 

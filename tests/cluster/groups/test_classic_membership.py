@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.groups.driver import GROUP, START_MS, Driver, durable
 
 from doorkeeper.cluster.groups.classic.group import ClassicGroup, ClassicState
 from doorkeeper.cluster.groups.messages import MemberIdentity
 from doorkeeper.cluster.groups.settings import GroupSettings
-from tests.cluster.groups.driver import GROUP, START_MS, Driver, durable
 
 DELAY = 3_000
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.groups.driver import BAR, FOO, GROUP, Driver, durable, owned
 
 from doorkeeper.cluster.groups.consumer.member import MemberState
 from doorkeeper.cluster.groups.messages import (
@@ -24,7 +25,6 @@ from doorkeeper.wire.coordinator_records import (
     CoordinatorRecord,
     write_coordinator_record,
 )
-from tests.cluster.groups.driver import BAR, FOO, GROUP, Driver, durable, owned
 
 JOIN = ConsumerGroupHeartbeatRequest(
     group_id=GROUP,
@@ -541,9 +541,7 @@ def test_a_member_in_a_state_of_a_later_release_has_to_start_over() -> None:
 def test_deletes_the_subscription_metadata_that_kafka_4_0_wrote() -> None:
     driver = Driver()
     driver.consume("m1")
-    old = CoordinatorRecord(
-        ConsumerGroupPartitionMetadataKey(group_id=GROUP), ConsumerGroupPartitionMetadataValue()
-    )
+    old = CoordinatorRecord(ConsumerGroupPartitionMetadataKey(group_id=GROUP), ConsumerGroupPartitionMetadataValue())
     driver.log.append((*write_coordinator_record(old), -1))
     driver.restart()
     driver.consume("m2")

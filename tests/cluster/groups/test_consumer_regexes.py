@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.groups.driver import BAR, FOO, GROUP, Driver, durable, topic_id
 
 from doorkeeper.cluster.groups.consumer.regexes import resolve
 from doorkeeper.cluster.groups.messages import ConsumerGroupHeartbeatResponse
 from doorkeeper.cluster.groups.topics import TopicView
-from tests.cluster.groups.driver import BAR, FOO, GROUP, Driver, durable, topic_id
 
 FOX = TopicView("fox", topic_id(3), 2)
 

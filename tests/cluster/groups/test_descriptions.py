@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.groups.driver import BAR, FOO, GROUP, Driver, durable, subscription
 
 from doorkeeper.cluster.groups.coordinator import coordinator_partition
 from doorkeeper.cluster.groups.messages import DeletedGroup, DescribedGroupMember, RequestContext
 from doorkeeper.cluster.groups.settings import GroupConfigs, GroupSettings, MigrationPolicy, settings_from_config
 from doorkeeper.cluster.groups.topics import TopicsView
-from tests.cluster.groups.driver import BAR, FOO, GROUP, Driver, durable, subscription
 
 
 def three_groups() -> Driver:
@@ -211,7 +211,9 @@ def test_reads_settings_from_parsed_broker_configs() -> None:
     assert settings_from_config({}) == GroupSettings()
 
 
-@pytest.mark.parametrize(("value", "in_force"), [(44_999, 45_000), (45_000, 45_000), (60_000, 60_000), (60_001, 60_000)])
+@pytest.mark.parametrize(
+    ("value", "in_force"), [(44_999, 45_000), (45_000, 45_000), (60_000, 60_000), (60_001, 60_000)]
+)
 def test_moves_a_groups_own_value_into_the_brokers_bounds(value: int, in_force: int) -> None:
     configs = GroupConfigs(overrides={"g": {"consumer.session.timeout.ms": value}})
     assert configs.session_timeout_ms("g") == in_force

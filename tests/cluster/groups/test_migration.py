@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.groups.driver import FOO, GROUP, Driver, durable, subscription
 
 from doorkeeper.cluster.groups.classic.group import ClassicGroup, ClassicState
 from doorkeeper.cluster.groups.consumer.member import MemberState
 from doorkeeper.cluster.groups.messages import JoinGroupResponse, MemberIdentity, Protocol
 from doorkeeper.cluster.groups.settings import GroupSettings, MigrationPolicy
 from doorkeeper.wire.consumer_protocol import Assignment, NamedPartitions, read_assignment, write_assignment
-from tests.cluster.groups.driver import FOO, GROUP, Driver, durable, subscription
 
-EVERYTHING = write_assignment(Assignment(assigned_partitions=(NamedPartitions(topic="foo", partitions=tuple(range(6))),)))
+EVERYTHING = write_assignment(
+    Assignment(assigned_partitions=(NamedPartitions(topic="foo", partitions=tuple(range(6))),))
+)
 DELAY = 3_000
 
 

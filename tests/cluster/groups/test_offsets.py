@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.groups.driver import BAR, FOO, GROUP, START_MS, Driver, durable, owned, topic_id
 
 from doorkeeper.cluster.groups.messages import (
     OffsetCommitPartition,
@@ -28,7 +29,6 @@ from doorkeeper.wire.coordinator_records import (
     LegacyOffsetCommitValue,
     OffsetCommitValue,
 )
-from tests.cluster.groups.driver import BAR, FOO, GROUP, START_MS, Driver, durable, owned, topic_id
 
 HOUR = 3_600_000
 WEEK = 7 * 24 * HOUR
@@ -260,7 +260,8 @@ def test_fetches_all_topics() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "offset", "code"), [(1, 9, ErrorCode.none), (2, -1, ErrorCode.none), (77, -1, ErrorCode.unknown_topic_id)]
+    ("number", "offset", "code"),
+    [(1, 9, ErrorCode.none), (2, -1, ErrorCode.none), (77, -1, ErrorCode.unknown_topic_id)],
 )
 def test_fetches_by_topic_id(number: int, offset: int, code: ErrorCode) -> None:
     driver = Driver()

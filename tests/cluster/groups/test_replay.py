@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.groups.driver import GROUP, Driver, durable, owned, subscription
+from tests.cluster.groups.test_migration import classic_group, rejoin
 
 from doorkeeper.cluster.groups.consumer.group import ConsumerGroup
 from doorkeeper.cluster.groups.coordinator import GroupCoordinator
 from doorkeeper.cluster.groups.messages import Protocol, RequestContext
-from tests.cluster.groups.driver import GROUP, Driver, durable, owned, subscription
-from tests.cluster.groups.test_migration import classic_group, rejoin
 
 
 def classic_story(driver: Driver) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from kio.schema.errors import ErrorCode
 from kio.static.primitive import i32Timedelta, i64Timedelta
+from tests.cluster.groups.driver import BAR, FOO
 
 from doorkeeper.cluster.groups import messages, translation
 from doorkeeper.cluster.groups.topics import TopicsView
-from tests.cluster.groups.driver import BAR, FOO
 
 
 def kio_class(api: str, version: int, kind: str, name: str = "") -> Any:
@@ -80,9 +80,7 @@ def test_translates_join_group(version: int) -> None:
 def test_translates_sync_group(version: int) -> None:
     kind = kio_class("sync_group", version, "request")
     entry = kio_class("sync_group", version, "request", "SyncGroupRequestAssignment")
-    request = kind(
-        group_id="g", generation_id=1, member_id="m", assignments=(entry(member_id="m", assignment=b"a"),)
-    )
+    request = kind(group_id="g", generation_id=1, member_id="m", assignments=(entry(member_id="m", assignment=b"a"),))
     assert translation.read_request(messages.SyncGroupRequest, request) == messages.SyncGroupRequest(
         group_id="g", generation_id=1, member_id="m", assignments=(messages.SyncGroupAssignment("m", b"a"),)
     )
@@ -232,7 +230,9 @@ def test_translates_offset_fetch(version: int, code: ErrorCode) -> None:
 
 
 def test_asks_for_all_topics_with_a_null() -> None:
-    (read,) = translation.read_offset_fetch(kio_class("offset_fetch", 7, "request")(group_id="g", topics=None, require_stable=False))
+    (read,) = translation.read_offset_fetch(
+        kio_class("offset_fetch", 7, "request")(group_id="g", topics=None, require_stable=False)
+    )
     assert read.topics is None
 
 

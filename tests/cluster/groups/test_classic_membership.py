@@ -325,13 +325,25 @@ def test_rebalances_a_group_that_is_larger_than_the_limit_after_a_restart() -> N
 
 def test_sends_everybody_who_waits_away_when_it_closes() -> None:
     driver = Driver()
-    leader, follower = joined(driver)
+    _, follower = joined(driver)
     syncing = driver.start_sync(follower, 1)
     joining = driver.start_join(version=3, group="other")
-    driver.take(driver.coordinator.close())
+    driver.take(driver.coordinator.close(driver.now_ms))
     assert driver.replies[syncing].error_code is ErrorCode.not_coordinator
     assert driver.replies[joining].error_code is ErrorCode.not_coordinator
-    assert leader
+
+
+def test_a_closed_coordinator_lets_nobody_wait() -> None:
+    driver = Driver()
+    leader, _ = driver.stable_group(2)
+    driver.take(driver.coordinator.close(driver.now_ms))
+    gone = ErrorCode.coordinator_not_available
+    assert driver.join(leader).error_code is gone
+    assert driver.join(version=3).error_code is gone
+    assert driver.sync(leader, 1).error_code is gone
+    assert driver.beat(leader, 1) is gone
+    assert driver.leave(leader).error_code is gone
+    assert driver.commit(member_id=leader, epoch=1) is gone
 
 
 def test_remembers_since_when_a_group_is_in_its_state() -> None:

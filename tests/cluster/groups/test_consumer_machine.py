@@ -243,6 +243,9 @@ TestConsumerGroupMachine = ConsumerGroupMachine.TestCase
 TestConsumerGroupMachine.settings = settings(max_examples=60, stateful_step_count=40)
 
 
-@pytest.mark.long
-class TestConsumerGroupMachineLong(ConsumerGroupMachine.TestCase):  # type: ignore[misc,name-defined]
-    settings = settings(max_examples=3_000, stateful_step_count=80)
+class LongConsumerGroupMachine(ConsumerGroupMachine):
+    """The same, for many more and longer stories."""
+
+
+TestLongConsumerGroupMachine = pytest.mark.long(LongConsumerGroupMachine.TestCase)
+TestLongConsumerGroupMachine.settings = settings(max_examples=3_000, stateful_step_count=80)

@@ -227,7 +227,7 @@ def test_a_classic_member_of_a_consumer_group_is_told_of_generations() -> None:
     driver = Driver(GroupSettings(consumer_assignment_interval_ms=0, consumer_migration_policy=MigrationPolicy.UPGRADE))
     driver.consume("m1", names=["bar"])
     joined = driver.join(version=3)
-    good = {"member_id": joined.member_id, "epoch": joined.generation_id, "version": 8}
+    good: dict[str, Any] = {"member_id": joined.member_id, "epoch": joined.generation_id, "version": 8}
     assert driver.commit(**good) is ErrorCode.none
     assert driver.commit(**{**good, "epoch": joined.generation_id + 1}) is ErrorCode.illegal_generation
     assert driver.commit(**{**good, "epoch": joined.generation_id - 1}) is ErrorCode.illegal_generation

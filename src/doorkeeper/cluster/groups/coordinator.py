@@ -128,12 +128,17 @@ class GroupCoordinator:
             if member.state is MemberState.UNREVOKED_PARTITIONS:
                 follow_revocation(self.state, step, group.group_id, member)
 
-    def close(self) -> Decision:
-        """This broker no longer keeps the groups: send everybody who waits to find the one that does."""
-        step = Step(0)
+    def close(self, now_ms: int) -> Decision:
+        """This broker no longer keeps the groups: send everybody who waits to find the one that does.
+
+        Nobody should ask a closed coordinator. A classic request that does all the same is answered
+        COORDINATOR_NOT_AVAILABLE, so that it does not wait for ever.
+        """
+        step = Step(now_ms)
         for group in self.state.groups.values():
             if isinstance(group, ClassicGroup):
                 group.answer_all(step, ErrorCode.not_coordinator)
+                group.transition_to(ClassicState.DEAD, now_ms)
         return self._finish(step)
 
     def set_configs(self, configs: GroupConfigs) -> None:

@@ -109,11 +109,6 @@ class ClassicGroup:
         return self.state is ClassicState.EMPTY
 
     @property
-    def is_simple(self) -> bool:
-        """A group that only ever had offsets committed to it."""
-        return self.protocol_type is None and self.is_empty and not self.pending_join
-
-    @property
     def uses_consumer_protocol(self) -> bool:
         return self.protocol_type == PROTOCOL_TYPE
 

@@ -4,8 +4,7 @@
     ├── InputError             what the user gave can't be read; the CLI prints it in one line (exit 3)
     ├── FactsError             the committed facts about Kafka are broken: a fault of ours
     ├── RecordError            bytes that are no record batch, or no record of the type they claim
-    │   ├── TornBatchError     the bytes end before the batch does: the tail of an interrupted write
-    │   └── UnsupportedCompressionError   the batch is compressed with a codec that is not installed
+    │   └── TornBatchError     the bytes end before the batch does: the tail of an interrupted write
     ├── ReplayError            a metadata record contradicts the image that it is replayed on
     ├── StorageError           the disk, or what is on it, does not let us go on
     │   └── DirectoryLockedError   another process holds the directory
@@ -37,10 +36,6 @@ class RecordError(DoorkeeperError):
 
 class TornBatchError(RecordError):
     """The bytes end before the batch does: what an interrupted write leaves behind."""
-
-
-class UnsupportedCompressionError(RecordError):
-    """A lawful batch that can't be opened, because its codec is not installed."""
 
 
 class ReplayError(DoorkeeperError):

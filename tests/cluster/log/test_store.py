@@ -64,6 +64,14 @@ class TestPartitions:
         assert store.create("my-topic", 3, TOPIC_ID, LogConfig(), NOW) is log
         assert len(store) == 1
 
+    def test_one_without_records_has_no_snapshot(self, tmp_path: Path) -> None:
+        store = open_at(tmp_path)
+        log = store.create("a", 0, TOPIC_ID, LogConfig(), NOW)
+        store.close(NOW)
+        names = sorted(path.name for path in log.directory.iterdir())
+        base = "0" * 20
+        assert names == [f"{base}.index", f"{base}.log", f"{base}.timeindex", "partition.metadata"]
+
     def test_are_found_again_with_everything(self, tmp_path: Path) -> None:
         store = open_at(tmp_path)
         put(store.create("a", 0, TOPIC_ID, LogConfig(), NOW), 3)

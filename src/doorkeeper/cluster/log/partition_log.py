@@ -288,9 +288,10 @@ class PartitionLog:
         return self._new_segment(base, now, CLEANED_SUFFIX)
 
     def take_snapshot(self, *, sync: bool) -> None:
-        """Save the producers' state as of the log's end, unless it was."""
+        """Save the producers' state as of the log's end, unless it was, or nothing was ever written."""
         offset = self.log_end_offset
-        if self._snapshots and self._snapshots[-1] >= offset:
+        is_blank = offset == self._bases[0] and not self.producers.entries
+        if is_blank or (self._snapshots and self._snapshots[-1] >= offset):
             return
         save_snapshot(self.directory, offset, self.producers.entries.values(), self._surroundings.disk, sync=sync)
         self._snapshots.append(offset)

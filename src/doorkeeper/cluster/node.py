@@ -17,13 +17,14 @@ from doorkeeper.cluster.broker.role import BrokerRole
 from doorkeeper.cluster.controller_role import ControllerRole
 from doorkeeper.cluster.directories import NodeDirectories, known_cluster_id, new_cluster_id, open_directories
 from doorkeeper.cluster.handlers.table import registry_for
+from doorkeeper.cluster.image.configs import ConfigurationsImage
 from doorkeeper.cluster.image.metadata import MetadataImage
+from doorkeeper.cluster.live_configs import limits_in_force
 from doorkeeper.cluster.loggers import NodeLoggers
 from doorkeeper.cluster.metadata_log import MetadataLog
 from doorkeeper.cluster.quorum import MetadataQuorum
 from doorkeeper.cluster.server_config import UNSTABLE_VERSIONS, NodeConfig
 from doorkeeper.errors import InputError
-from doorkeeper.net.limits import Limits
 from doorkeeper.net.listener import Listener
 from doorkeeper.net.service import Service
 from doorkeeper.rules.listener_config import Endpoint
@@ -70,6 +71,7 @@ class Node:
         self._channels: list[ControllerChannel] = []
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._loggers = NodeLoggers()
+        self._applied_configs: ConfigurationsImage | None = None
 
     # --- starting ------------------------------------------------------------------------------------------------
 
@@ -141,6 +143,7 @@ class Node:
         )
         broker.lifecycle = lifecycle
         source.subscribe(lambda _image: lifecycle.nudge())
+        source.subscribe(self._apply_limits)
         self._spawn("lifecycle", lifecycle.run())
         await self._until_unfenced(broker, lifecycle, source)
         broker.start_serving()
@@ -174,15 +177,8 @@ class Node:
 
     async def _open(self, door: Door, endpoints: Collection[Endpoint], service: Service, *, in_flight: int = 1) -> None:
         config = self.config
-        limits = Limits(
-            max_frame_bytes=config.number("socket.request.max.bytes"),
-            max_in_flight=in_flight,
-            max_connections=config.number("max.connections"),
-            max_connections_per_ip=config.number("max.connections.per.ip"),
-            idle_seconds=config.seconds("connections.max.idle.ms"),
-            backlog=config.number("socket.listen.backlog.size"),
-        )
         for endpoint in endpoints:
+            limits = limits_in_force(config, MetadataImage.EMPTY, endpoint.listener, in_flight=in_flight)
             listener = Listener(
                 endpoint.host or EVERYWHERE, endpoint.port, service, name=endpoint.listener, limits=limits
             )
@@ -193,6 +189,14 @@ class Node:
                 raise InputError(f"can't listen on {where}: {error.strerror or error}") from error
             self._listeners[door].append(listener)
             self.doors.append(OpenDoor(door, config.node_id, endpoint.listener, listener.host, listener.port))
+
+    def _apply_limits(self, image: MetadataImage) -> None:
+        """Let dynamic configs count at the broker's doors."""
+        if image.configs is self._applied_configs:
+            return
+        self._applied_configs = image.configs
+        for listener in self._listeners[Door.BROKER]:
+            listener.change_limits(limits_in_force(self.config, image, listener.name, in_flight=1))
 
     def _channel(self, name: str) -> ControllerChannel:
         channel = ControllerChannel(name, self.config.node_id, self._locate_controller)

@@ -20,6 +20,7 @@ from typing import Any, Final, TypeVar
 from doorkeeper.cluster.controller.decision import Decision
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.metadata_log import MetadataLog, Sealed
+from doorkeeper.cluster.publishing import Publisher
 from doorkeeper.errors import StorageError
 
 LOGGER: Final = logging.getLogger("doorkeeper.controller")
@@ -61,7 +62,7 @@ class MetadataQuorum:
         self._waiting: deque[_Waiting] = deque()
         self._wake = asyncio.Event()
         self._stopping = False
-        self._subscribers: list[Callable[[MetadataImage], None]] = []
+        self._publisher = Publisher()
         self._longer_than: list[tuple[int, asyncio.Future[None]]] = []
         self._flush_seconds = 0.0
 
@@ -75,8 +76,7 @@ class MetadataQuorum:
 
     def subscribe(self, publish: Callable[[MetadataImage], None]) -> None:
         """Be told of every image after it is on disk, in order; the present one at once."""
-        self._subscribers.append(publish)
-        publish(self.image)
+        self._publisher.subscribe(publish, self.image)
 
     async def decide(self, decide: Decide[Response]) -> Response:
         """Let a decision be made and written; its answer once it is on disk.
@@ -169,9 +169,7 @@ class MetadataQuorum:
                 one.future.set_exception(StorageError(str(error)))
 
     def _publish(self, sealed: Sealed) -> None:
-        image = self.log.publish(sealed)
-        for publish in self._subscribers:
-            publish(image)
+        self._publisher.publish(self.log.publish(sealed))
         end = self.log.end_offset
         for entry in [entry for entry in self._longer_than if entry[0] < end]:
             self._longer_than.remove(entry)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from doorkeeper.wire.connection import ONE_AT_A_TIME, READ_AHEAD_BYTES
@@ -30,6 +31,8 @@ class Limits:
     """`max.connections`; one more is closed at once (Kafka lets it wait in the accept queue)."""
     max_connections_per_ip: int = UNLIMITED
     """`max.connections.per.ip`; one more is closed at once, as in Kafka."""
+    max_connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
+    """`max.connections.per.ip.overrides`: other limits for some addresses."""
     idle_seconds: float = 10 * MINUTES
     """`connections.max.idle.ms`; a connection with a request in flight is not idle."""
     backlog: int = 50

@@ -52,6 +52,11 @@ class Listener:
         """How many are open."""
         return len(self._protocols)
 
+    def change_limits(self, limits: Limits) -> None:
+        """Take other limits from now on: numbers of connections and the idle time count at once, the rest for new
+        connections, and the backlog not before the next start."""
+        self._limits = limits
+
     async def start(self) -> None:
         """Bind and accept.
 
@@ -119,7 +124,8 @@ class Listener:
         address = protocol.peer.address
         if len(self._protocols) >= self._limits.max_connections:
             return f"{len(self._protocols)} connections are open, the limit (max.connections)"
-        if self._per_address[address] >= self._limits.max_connections_per_ip:
+        overrides = self._limits.max_connections_per_ip_overrides
+        if self._per_address[address] >= overrides.get(address, self._limits.max_connections_per_ip):
             return f"it has {self._per_address[address]} open, the limit (max.connections.per.ip)"
         self._protocols.add(protocol)
         self._per_address[address] += 1

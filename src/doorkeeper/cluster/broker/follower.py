@@ -18,6 +18,7 @@ from doorkeeper.cluster.broker.channel import ControllerChannel
 from doorkeeper.cluster.image.loader import ImageLoader
 from doorkeeper.cluster.image.metadata import MetadataImage, Provenance
 from doorkeeper.cluster.metadata_log import METADATA_TOPIC_ID, READ_BYTES
+from doorkeeper.cluster.publishing import Publisher
 from doorkeeper.cluster.snapshot import read_snapshot
 from doorkeeper.errors import NetworkError, RecordError, RemoteProtocolError, ReplayError
 from doorkeeper.wire.messages import FETCH
@@ -49,7 +50,7 @@ class MetadataFollower:
         self._loader = ImageLoader()
         self._next_offset = 0
         self._last_epoch = -1
-        self._subscribers: list[Callable[[MetadataImage], None]] = []
+        self._publisher = Publisher()
 
     @property
     def image(self) -> MetadataImage:
@@ -57,8 +58,7 @@ class MetadataFollower:
 
     def subscribe(self, publish: Callable[[MetadataImage], None]) -> None:
         """Be told of every image, in order; the present one at once."""
-        self._subscribers.append(publish)
-        publish(self.image)
+        self._publisher.subscribe(publish, self.image)
 
     async def run(self) -> None:
         """Follow until cancelled. A controller that is away is waited for; a log that can't be read is read anew."""
@@ -124,7 +124,7 @@ class MetadataFollower:
                 self._next_offset = header.next_offset
                 self._last_epoch = header.leader_epoch
         if self.image is not before:
-            self._publish()
+            self._publisher.publish(self.image)
 
     async def _load_snapshot(self, end_offset: int, epoch: int) -> None:
         data = bytearray()
@@ -142,7 +142,7 @@ class MetadataFollower:
         )
         self._next_offset = end_offset
         self._last_epoch = epoch
-        self._publish()
+        self._publisher.publish(self.image)
 
     async def _fetch_snapshot(self, end_offset: int, epoch: int, position: int) -> Any:
         partition = {
@@ -162,7 +162,3 @@ class MetadataFollower:
         if code:
             raise RemoteProtocolError(f"FetchSnapshot was answered with error {ErrorCode(code).name}")
         return response.topics[0].partitions[0]
-
-    def _publish(self) -> None:
-        for publish in self._subscribers:
-            publish(self.image)

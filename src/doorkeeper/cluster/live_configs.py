@@ -1,0 +1,142 @@
+"""What a dynamic broker config does in a running node: it takes effect, it is kept, or there is nothing it could touch.
+
+Every key that Kafka lets change while a broker runs has a line here, by the part of Kafka's broker that listens to it, so
+that nothing is dropped in silence; `docs/reference/configs.md` is made from this, and a test holds it to be complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from doorkeeper.cluster.image.configs import ConfigResourceType
+from doorkeeper.cluster.image.metadata import MetadataImage
+from doorkeeper.cluster.server_config import MILLISECONDS, NodeConfig
+from doorkeeper.net.limits import Limits
+from doorkeeper.rules.broker_config import stored_in_force
+from doorkeeper.rules.config_schema import BROKER, GROUP, TOPIC, ConfigKey, Scope, load_schema
+from doorkeeper.rules.listener_config import parse_csv_map
+from doorkeeper.rules.static_config import SCHEMA, UnlawfulError, View
+
+MAX_CONNECTIONS: Final = "max.connections"
+PER_IP: Final = "max.connections.per.ip"
+PER_IP_OVERRIDES: Final = "max.connections.per.ip.overrides"
+
+
+class Effect(StrEnum):
+    """What becomes of a change once it is stored."""
+
+    LIVE = "live"
+    STORED = "stored"
+    NOT_APPLICABLE = "not applicable"
+
+
+class Meaning(NamedTuple):
+    """The effect of one key, and why."""
+
+    effect: Effect
+    why: str
+
+
+_BY_KEY: Final[Mapping[str, Meaning]] = {
+    MAX_CONNECTIONS: Meaning(Effect.LIVE, "the next connection is counted against it"),
+    PER_IP: Meaning(Effect.LIVE, "the next connection is counted against it"),
+    PER_IP_OVERRIDES: Meaning(Effect.LIVE, "the next connection is counted against it"),
+    "max.connection.creation.rate": Meaning(Effect.STORED, "connections are not slowed down"),
+    "cordoned.log.dirs": Meaning(Effect.STORED, "judged; new partitions go to the first directory"),
+    "listeners": Meaning(Effect.STORED, "doors open and close at a restart"),
+    "listener.security.protocol.map": Meaning(Effect.STORED, "read at a restart"),
+    "resource.identifier.limit.enable": Meaning(Effect.STORED, "judged and kept for the doors"),
+}
+_BY_PART: Final[Mapping[str, Meaning]] = {
+    "thread_pool": Meaning(Effect.NOT_APPLICABLE, "one event loop serves; there are no such threads"),
+    "log": Meaning(Effect.LIVE, "the default of topics that do not set it"),
+    "cleaner": Meaning(Effect.STORED, "the log cleaner has no such knob"),
+    "producer_state": Meaning(Effect.STORED, "kept for the data plane"),
+    "group_coordinator": Meaning(Effect.STORED, "kept for the group coordinator"),
+    "share_coordinator": Meaning(Effect.STORED, "kept for the group coordinator"),
+    "listener": Meaning(Effect.NOT_APPLICABLE, "doors are plaintext"),
+    "security": Meaning(Effect.NOT_APPLICABLE, "doors are plaintext"),
+    "replication": Meaning(Effect.NOT_APPLICABLE, "a partition has one replica"),
+    "quota": Meaning(Effect.NOT_APPLICABLE, "a partition has one replica"),
+    "remote_log": Meaning(Effect.NOT_APPLICABLE, "there is no tiered storage"),
+    "metrics_reporter": Meaning(Effect.NOT_APPLICABLE, "there are no Java reporters"),
+    "config_providers": Meaning(Effect.NOT_APPLICABLE, "there are no Java config providers"),
+}
+_ORDER: Final = ("log", "cleaner")
+"""Where a key has several listeners, the first of these counts."""
+
+
+def meaning_of(key: ConfigKey) -> Meaning:
+    """What a change of this broker key does here."""
+    own = _BY_KEY.get(key.name)
+    if own is not None:
+        return own
+    parts = sorted(key.reconfigurable_by, key=lambda part: _ORDER.index(part) if part in _ORDER else len(_ORDER))
+    return _BY_PART[parts[0]]
+
+
+def dynamic_broker_keys() -> Iterator[ConfigKey]:
+    """Every broker key that may change while a broker runs."""
+    return (key for key in load_schema(BROKER).values() if key.scope is not Scope.READ_ONLY)
+
+
+def reference_page() -> str:
+    """`docs/reference/configs.md`."""
+    lines = [
+        "# Dynamic configs",
+        "",
+        "Made by `python -m tools.config_reference`. Every dynamic config is judged as Kafka judges it, stored, and",
+        "described with its source; this page says what else it does in a running node.",
+        "",
+        "- **live**: the node acts on it from the next moment on;",
+        "- **stored**: kept and shown, and read at a restart or by a part that has no use for it yet;",
+        "- **not applicable**: kept and shown; an embedded cluster has nothing that it could touch.",
+        "",
+        "## Broker",
+        "",
+        "| key | scope | effect | |",
+        "| --- | --- | --- | --- |",
+    ]
+    for key in dynamic_broker_keys():
+        meaning = meaning_of(key)
+        lines.append(f"| `{key.name}` | {key.scope} | {meaning.effect} | {meaning.why} |")
+    lines += ["", "Keys that no one declares (a plugin's) are stored, and never shown, for they may be secrets.", ""]
+    for title, schema, why in (
+        ("Topic", TOPIC, "stored with the topic, and shown with what stands behind it"),
+        ("Group", GROUP, "stored with the group, and shown with what stands behind it"),
+    ):
+        keys = ", ".join(f"`{name}`" for name in load_schema(schema))
+        lines += [f"## {title}", "", f"All {why}: {keys}.", ""]
+    lines += [
+        "## Client metrics and loggers",
+        "",
+        "Client metrics subscriptions are stored. Logger levels are live, and forgotten at a restart, as in Kafka.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def limits_in_force(config: NodeConfig, image: MetadataImage, listener: str, *, in_flight: int) -> Limits:
+    """The limits of one listener: the node's static configs under its dynamic ones."""
+    default = stored_in_force(image.configs.of(ConfigResourceType.BROKER, ""), per_broker=False)
+    own = stored_in_force(image.configs.of(ConfigResourceType.BROKER, str(config.node_id)), per_broker=True)
+    view = View(config.view.static, default, own).admit(frozenset(SCHEMA), frozenset((MAX_CONNECTIONS,)))
+    per_listener = view.listener_value(listener, MAX_CONNECTIONS)
+    return Limits(
+        max_frame_bytes=config.number("socket.request.max.bytes"),
+        max_in_flight=in_flight,
+        max_connections=per_listener if isinstance(per_listener, int) else view.integer(MAX_CONNECTIONS),
+        max_connections_per_ip=view.integer(PER_IP),
+        max_connections_per_ip_overrides=_overrides(view),
+        idle_seconds=config.number("connections.max.idle.ms") * MILLISECONDS,
+        backlog=config.number("socket.listen.backlog.size"),
+    )
+
+
+def _overrides(view: View) -> dict[str, int]:
+    try:
+        pairs = parse_csv_map(PER_IP_OVERRIDES, view.optional_text(PER_IP_OVERRIDES) or "")
+    except UnlawfulError:
+        return {}
+    return {address: int(count) for address, count in pairs.items() if count.isascii() and count.isdigit()}

@@ -1,0 +1,165 @@
+"""`doorkeeper serve` as a process: addresses, signals, locks, separate roles, and kill -9 under a stream of changes."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+from pathlib import Path
+
+import pytest
+from tests.cluster.processes import ServeProcess
+from tests.cluster.running import free_ports
+from tests.kafka import requests as wire
+from tests.kafka.cluster import write_properties
+from tests.kafka.requests import Change, Connection, Operation
+
+from doorkeeper.wire.registry import Door
+
+INVALID_CONFIG = 40
+CHANGES_PER_ROUND = 25
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stops_in_good_order_when_told_to(tmp_path: Path, number: signal.Signals) -> None:
+    with ServeProcess("--port", "0", "--data", str(tmp_path)) as served:
+        served.wait_until_listening()
+        with served.connect() as connection:
+            assert wire.live_brokers(connection) == {1}
+        assert served.stop(number) == 0
+
+
+def test_second_node_on_one_directory_is_refused_with_one_sentence(tmp_path: Path) -> None:
+    with ServeProcess("--port", "0", "--data", str(tmp_path)) as first:
+        first.wait_until_listening()
+        with ServeProcess("--port", "0", "--data", str(tmp_path)) as second:
+            _, errors = second.process.communicate(timeout=30)
+        assert second.process.returncode == 3
+        assert errors == f"doorkeeper: {tmp_path} is in use by another process (its .lock is held)\n"
+        with first.connect() as connection:
+            assert wire.live_brokers(connection) == {1}
+
+
+def test_bad_file_is_refused_with_every_fault_before_anything_is_opened(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    properties = {
+        "node.id": "one",
+        "process.roles": "broker,controller",
+        "num.io.threads": "0",
+        "log.dirs": str(tmp_path / "data"),
+        "metadata.version": "9.9",
+    }
+    write_properties(file, properties)
+    with ServeProcess(str(file)) as served:
+        _, errors = served.process.communicate(timeout=30)
+    assert served.process.returncode == 3
+    assert errors.startswith(f"doorkeeper: {file} is refused:\n")
+    for fragment in ("node.id", "num.io.threads", "metadata.version 9.9 is unknown"):
+        assert fragment in errors
+    assert not (tmp_path / "data").exists()
+
+
+def test_without_a_file_the_doors_are_kafkas_and_the_data_is_beside(tmp_path: Path) -> None:
+    with ServeProcess("--port", "0", "--format", "json", cwd=tmp_path) as served:
+        assert served.process.stdout is not None
+        assert '"listening": [{"door": "broker", "node_id": 1' in served.process.stdout.readline()
+        assert (tmp_path / "doorkeeper-data" / "__cluster_metadata-0").is_dir()
+
+
+def test_roles_in_separate_processes_register_follow_and_forward(tmp_path: Path) -> None:
+    ports = free_ports(2)
+    shared = {
+        "controller.quorum.bootstrap.servers": f"127.0.0.1:{ports[0]}",
+        "controller.listener.names": "CONTROLLER",
+    }
+    controller, broker = tmp_path / "controller.properties", tmp_path / "broker.properties"
+    write_properties(
+        controller,
+        shared
+        | {
+            "node.id": "100",
+            "process.roles": "controller",
+            "listeners": f"CONTROLLER://127.0.0.1:{ports[0]}",
+            "log.dirs": str(tmp_path / "c"),
+        },
+    )
+    write_properties(
+        broker,
+        shared
+        | {
+            "node.id": "5",
+            "process.roles": "broker",
+            "listeners": f"PLAINTEXT://127.0.0.1:{ports[1]}",
+            "log.dirs": str(tmp_path / "b"),
+            "num.io.threads": "20",
+            "request.timeout.ms": "1000",
+        },
+    )
+    change = Change(wire.BROKER, "5", (Operation("num.io.threads", "12"),))
+    bad = Change(wire.BROKER, "5", (Operation("num.io.threads", "5"),))
+    with ServeProcess(str(controller)) as first, ServeProcess(str(broker)) as second:
+        first.wait_until_listening(1)
+        second.wait_until_listening(1)
+        with second.connect(Door.BROKER, 5) as connection:
+            assert [one.code for one in wire.incremental_alter_configs(connection, [change])] == [0]
+        with first.connect(Door.CONTROLLER, 100) as connection:
+            assert [one.code for one in wire.incremental_alter_configs(connection, [bad])] == [42]
+        first.kill()
+        with second.connect(Door.BROKER, 5) as connection:
+            # Reads go on; a change times out, as Kafka's do.
+            assert wire.live_brokers(connection) == {5}
+            assert [one.code for one in wire.incremental_alter_configs(connection, [change])] == [7]
+        with ServeProcess(str(controller)) as again:
+            again.wait_until_listening(1)
+            with second.connect(Door.BROKER, 5) as connection:
+                for _ in range(30):  # each waits up to a second for the controller
+                    (outcome,) = wire.incremental_alter_configs(connection, [change])
+                    if outcome.code == 0:
+                        break
+                assert outcome.code == 0
+            assert second.stop() == 0
+            assert again.stop() == 0
+
+
+def _survives_kills(folder: Path, rounds: int) -> None:
+    acknowledged: dict[str, str] = {}
+    counter = itertools.count()
+    for round_number in range(rounds):
+        with ServeProcess("--port", "0", "--data", str(folder)) as served:
+            served.wait_until_listening()
+            with served.connect(Door.CONTROLLER if round_number % 2 else Door.BROKER) as connection:
+                _check(connection, acknowledged)
+                _change(connection, acknowledged, counter)
+            served.kill()
+    with ServeProcess("--port", "0", "--data", str(folder)) as served:
+        served.wait_until_listening()
+        with served.connect() as connection:
+            _check(connection, acknowledged)
+
+
+def _check(connection: Connection, acknowledged: dict[str, str]) -> None:
+    """All that was acknowledged is there, the last of it too; nothing that was refused."""
+    for name, value in acknowledged.items():
+        described = wire.describe_configs(connection, wire.GROUP, name)
+        found = {one.name: one.value for one in described.configs}
+        assert found["consumer.session.timeout.ms"] == value
+        assert found["consumer.heartbeat.interval.ms"] != "1"
+
+
+def _change(connection: Connection, acknowledged: dict[str, str], counter: itertools.count[int]) -> None:
+    for _ in range(CHANGES_PER_ROUND):
+        number = next(counter)
+        name, value = f"group-{number % 7}", str(45_000 + number % 15_000)
+        good = Change(wire.GROUP, name, (Operation("consumer.session.timeout.ms", value),))
+        bad = Change(wire.GROUP, f"bad-{number}", (Operation("consumer.heartbeat.interval.ms", "x"),))
+        outcomes = wire.incremental_alter_configs(connection, [good, bad])
+        assert [one.code for one in outcomes] == [0, INVALID_CONFIG]
+        acknowledged[name] = value
+
+
+def test_every_acknowledged_change_survives_ten_kills(tmp_path: Path) -> None:
+    _survives_kills(tmp_path, 10)
+
+
+@pytest.mark.long
+def test_every_acknowledged_change_survives_two_hundred_kills(tmp_path: Path) -> None:
+    _survives_kills(tmp_path, 200)

@@ -119,8 +119,10 @@ def test_an_empty_classic_group_is_simply_replaced() -> None:
             {},
             {},
             write_assignment(Assignment(user_data=b"mine")),
-            ("an unsupported custom assignor is in use. Please refer to the documentation "
-            "or switch to a default assignor before re-attempting the upgrade."),
+            (
+                "an unsupported custom assignor is in use. Please refer to the documentation "
+                "or switch to a default assignor before re-attempting the upgrade."
+            ),
         ),
     ],
 )

@@ -45,7 +45,7 @@ def error_response(api_key: int, version: int, request: Any, code: int, message:
     response = message_classes(api_key, version).response
     values = refuse.own(response)
     has_room = bool(values)
-    for mirror in _mirrors(api_key, version):
+    for mirror in mirrors_of(api_key, version):
         elements = refuse.elements(mirror, response, request)
         values[mirror.response] = elements
         has_room = has_room or bool(elements)
@@ -54,8 +54,23 @@ def error_response(api_key: int, version: int, request: Any, code: int, message:
     return build(response, values, UNKNOWN_NUMBERS)
 
 
+def refused_element(mirror: Mirror, response: type[Any], source: Any, code: int, message: str | None) -> Any | None:
+    """The element of a response's array that refuses one element of the request's; None when no code fits into it.
+
+    :param response: the class of the response, also one with plain codes.
+    """
+    return _Refusal(code, message).element(mirror, element_class(response, mirror.response), source)
+
+
+def element_class(entity: type[Any], name: str) -> type[Any]:
+    """The class of the elements of an array field."""
+    (element,) = (shape_of(one).entity for one in fields(entity) if one.name == name)
+    assert element is not None
+    return element
+
+
 @remembered
-def _mirrors(api_key: int, version: int) -> tuple[Mirror, ...]:
+def mirrors_of(api_key: int, version: int) -> tuple[Mirror, ...]:
     """The rows that count at this version."""
     request, response = message_classes(api_key, version)
     asked, answered = ({one.name for one in fields(entity)} for entity in (request, response))
@@ -85,13 +100,12 @@ class _Refusal:
 
     def elements(self, mirror: Mirror, response: type[Any], request: Any) -> tuple[Any, ...]:
         """The response's elements for the request's; none for a topic without partitions, where no code fits."""
-        (entity,) = (shape_of(one).entity for one in fields(response) if one.name == mirror.response)
-        assert entity is not None
-        sources = _sources(mirror.request, request)
-        made = (self._element(mirror, entity, source) for source in sources)
+        entity = element_class(response, mirror.response)
+        made = (self.element(mirror, entity, source) for source in _sources(mirror.request, request))
         return tuple(element for element in made if element is not None)
 
-    def _element(self, mirror: Mirror, entity: type[Any], source: Any) -> Any | None:
+    def element(self, mirror: Mirror, entity: type[Any], source: Any) -> Any | None:
+        """One of them."""
         values = self.own(entity) | _copied(mirror, entity, source)
         if mirror.inner is not None:
             inner = self.elements(mirror.inner, entity, source)

@@ -113,8 +113,11 @@ def _walk_known_tag(walk: Walk, buffer: Frame, bounds: tuple[int, int, int], edi
         edits.extend(inner)
 
 
-class _Generator:
-    """Lines of the function being generated: `b` is the buffer, `p` the position, `n` a length."""
+class WalkGenerator:
+    """Lines of the function being generated: `b` is the buffer, `p` the position, `n` a length.
+
+    Subclasses say with `mark` what is done at the paths asked for.
+    """
 
     def __init__(self, paths: Mapping[str, int]) -> None:
         self._lines = ["def walk(b, p, edits, spans):", "    elements = 0"]
@@ -151,7 +154,7 @@ class _Generator:
         self._names[name] = value
         return name
 
-    def _mark(self, depth: int, path: str, start: str, end: str) -> None:
+    def mark(self, depth: int, path: str, start: str, end: str) -> None:
         """Note where the field lies, if it was asked for."""
         if path in self._paths:
             self._unmet.pop(path, None)
@@ -165,7 +168,7 @@ class _Generator:
             if tag is None:
                 self.add_field(depth, shape_of(field), flexible, path + field.name)
             else:
-                inner = _Generator({})
+                inner = WalkGenerator({})
                 inner.add_field(1, shape_of(field)._replace(nullable=False), True, "")
                 known[tag] = inner.compile()
         if flexible:
@@ -190,7 +193,7 @@ class _Generator:
             self.add_entity(depth, shape.entity, path + ".")
         elif shape.kafka_type in FIXED_SIZES:
             size = FIXED_SIZES[shape.kafka_type]
-            self._mark(depth, path, "p", f"p + {size}")
+            self.mark(depth, path, "p", f"p + {size}")
             self._pending += size
         else:
             self._add_blob(depth, shape, flexible, path)
@@ -229,9 +232,9 @@ class _Generator:
             self._add(depth, "if 2147483647 < n != 4294967295: refuse('a negative byte length')")
             null, size = "n == 4294967295", "n"
         self._add(depth, f"if {null}:", "    pass")
-        self._mark(depth + 1, path, "-1", "-1")
+        self.mark(depth + 1, path, "-1", "-1")
         self._add(depth, "else:")
-        self._mark(depth + 1, path, "p", f"p + {size}")
+        self.mark(depth + 1, path, "p", f"p + {size}")
         self._add(depth + 1, f"p += {size}")
 
     def _add_compact_length(self, depth: int) -> None:
@@ -249,6 +252,6 @@ def generate_walk(entity: type[Any], paths: tuple[str, ...] = ()) -> Walk:
 
     :raises LocalProtocolError: when the class has no such field.
     """
-    generator = _Generator({path: index for index, path in enumerate(paths)})
+    generator = WalkGenerator({path: index for index, path in enumerate(paths)})
     generator.add_entity(1, entity, "")
     return generator.compile()

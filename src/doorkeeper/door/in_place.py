@@ -1,0 +1,126 @@
+"""Judging a request on its bytes, for the gateway: no message is built, and most requests need no more than this.
+
+A UTF-16 code unit takes at least one byte of UTF-8, so a string of as many bytes as the limit has units is lawful.
+What has more bytes is decoded and judged with care (`judge`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from doorkeeper.door.judged import Keeper, body_limits
+from doorkeeper.errors import RemoteProtocolError
+from doorkeeper.rules.codes import ErrorCode
+from doorkeeper.rules.names import MAX_NAME_LENGTH
+from doorkeeper.wire.codec import RequestHeader
+from doorkeeper.wire.fence import find_in_place
+from doorkeeper.wire.framing import Frame
+from doorkeeper.wire.messages import message_classes
+from doorkeeper.wire.schema import shape_of, tag_of
+from doorkeeper.wire.walking import Walk, WalkGenerator
+
+_BREACH: Final = -1
+
+
+class _Forgetful(list[Any]):
+    """A list that keeps nothing: where the walk notes what nobody will ask for."""
+
+    def append(self, item: Any) -> None:
+        """Do nothing."""
+
+    extend = append
+
+
+_NOWHERE: Final[list[Any]] = _Forgetful()
+
+
+class Identifier(NamedTuple):
+    """One identifier as it stands in a request."""
+
+    path: str
+    """As the field map writes it: `groups[].group_id`."""
+    value: str
+
+
+def may_breach(header: RequestHeader, frame: Frame, keeper: Keeper) -> bool:
+    """Whether the request may hold an over-long identifier; False is certain, after True decode and judge it.
+
+    Reading stops after the last identifier, so the frame need not be there whole: a Produce request is judged by its
+    first bytes. True also when bytes are missing or malformed.
+
+    :raises LookupError: for an API or a version that the field map does not know.
+    """
+    client_id = header.client_id
+    if client_id and len(client_id) > MAX_NAME_LENGTH // 2:
+        return True
+    walk = _walk_of(header.api_key, header.api_version, keeper)
+    if walk is None:
+        return False
+    try:
+        return walk(frame, header.body_offset, _NOWHERE, _NOWHERE) == _BREACH
+    except (IndexError, RemoteProtocolError):
+        return True
+
+
+def peek_identifiers(header: RequestHeader, frame: Frame, keeper: Keeper) -> list[Identifier]:
+    """The identifiers in a request's body that the keeper judges, in the order of the bytes; null ones are left out.
+
+    :raises LookupError: for an API or a version that the field map does not know.
+    :raises RemoteProtocolError: for bytes that are no such request.
+    """
+    names, paths = _paths(header.api_key, header.api_version, keeper)
+    if not paths:
+        return []
+    entity = message_classes(header.api_key, header.api_version).request
+    try:
+        return [
+            Identifier(names[index], str(frame[start:end], "utf-8"))
+            for index, start, end in find_in_place(entity, paths, frame, header.body_offset)
+            if start >= 0
+        ]
+    except UnicodeDecodeError:
+        raise RemoteProtocolError("An identifier is no valid UTF-8", ErrorCode.INVALID_REQUEST) from None
+
+
+@cache
+def _paths(api_key: int, version: int, keeper: Keeper) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The paths of the identifiers, as the field map writes them and as the walk does."""
+    names = tuple(body_limits(api_key, version, keeper))
+    return names, tuple(map(_plain, names))
+
+
+def _plain(path: str) -> str:
+    return path.replace("[]", "")
+
+
+@cache
+def _walk_of(api_key: int, version: int, keeper: Keeper) -> Walk | None:
+    """The walk that ends at the last identifier, or returns `_BREACH` at the first that is too long."""
+    limits = body_limits(api_key, version, keeper)
+    if not limits:
+        return None
+    generator = _LimitGenerator({_plain(path): limit for path, limit in limits.items()})
+    generator.add_root(message_classes(api_key, version).request)
+    return generator.compile()
+
+
+class _LimitGenerator(WalkGenerator):
+    """Lines of a walk that compares lengths in bytes; paths are given with their limits."""
+
+    def add_root(self, entity: type[Any]) -> None:
+        """Walk the fields of the request up to the last that is or holds an identifier."""
+        untagged = [one for one in fields(entity) if tag_of(one) is None]
+        names = [one.name for one in untagged]
+        last = max(names.index(path.split(".")[0]) for path in self._paths)
+        for field in untagged[: last + 1]:
+            self.add_field(1, shape_of(field), entity.__flexible__, field.name)
+
+    def mark(self, depth: int, path: str, start: str, end: str) -> None:
+        """Compare the length, unless the string is null."""
+        if path not in self._paths:
+            return
+        self._unmet.pop(path, None)
+        if start == "p":
+            self._add(depth, f"if {end} - p > {self._paths[path]}: return {_BREACH}")

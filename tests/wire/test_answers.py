@@ -14,7 +14,7 @@ from tests.wire.strategies import ALL_VERSIONS
 from doorkeeper.errors import LocalProtocolError, RemoteProtocolError
 from doorkeeper.rules.codes import ErrorCode
 from doorkeeper.rules.verdict import RuleId, Violation
-from doorkeeper.wire.answers import _mirrors, code_for, error_response, fault_code
+from doorkeeper.wire.answers import mirrors_of, code_for, error_response, fault_code
 from doorkeeper.wire.broker_registration import BROKER_REGISTRATION
 from doorkeeper.wire.codec import decode_body, decode_response, encode_body, encode_response
 from doorkeeper.wire.codes import wire_code
@@ -142,7 +142,7 @@ class TestErrorResponses:
 
     def test_every_row_counts_at_some_version(self) -> None:
         for api_key, rows in MIRRORS.items():
-            used = {row for key, version in VERSIONS if key == api_key for row in _mirrors(api_key, version)}
+            used = {row for key, version in VERSIONS if key == api_key for row in mirrors_of(api_key, version)}
             assert used == set(rows), api_key
 
 

@@ -22,6 +22,7 @@ from doorkeeper.wire.schema import shape_of, tag_of
 from doorkeeper.wire.walking import Walk, WalkGenerator
 
 _BREACH: Final = -1
+_CERTAIN: Final = MAX_NAME_LENGTH // 2  # so many code points never exceed the limit: each has at most two units
 
 
 class _Forgetful(list[Any]):
@@ -53,7 +54,7 @@ def may_breach(header: RequestHeader, frame: Frame, keeper: Keeper) -> bool:
     :raises LookupError: for an API or a version that the field map does not know.
     """
     client_id = header.client_id
-    if client_id and len(client_id) > MAX_NAME_LENGTH // 2:
+    if client_id and len(client_id) > _CERTAIN and (len(client_id) > MAX_NAME_LENGTH or not client_id.isascii()):
         return True
     walk = _walk_of(header.api_key, header.api_version, keeper)
     if walk is None:

@@ -59,6 +59,7 @@ class RequestVerdict:
 
 
 LAWFUL: Final = RequestVerdict()
+"""The one verdict without breaches: compare by identity."""
 
 
 def nobody_knows(kind: Kind, name: str) -> bool | None:
@@ -109,6 +110,8 @@ def _judge(
                 continue
             spared = serves_existing(field, found.items[0] if found.items else body)
             (served if spared and _may_exist(exists, breach) else breaches).append(breach)
+    if not breaches and not served:
+        return LAWFUL
     refused = tuple(one for one in breaches if rulebook.severity(one.violation) is Severity.REFUSED)
     return RequestVerdict(tuple(breaches), tuple(served), refused)
 

@@ -42,7 +42,9 @@ def strings_at(body: Any, path: str) -> list[str]:
     return [value for value, *_ in _reach(tree, path.split("."), tree, None, None)]
 
 
-def _reach(node: Any, path: list[str], beside: Any, item: Any, index: int | None) -> Iterator[tuple[str, Any, Any, Any]]:
+def _reach(
+    node: Any, path: list[str], beside: Any, item: Any, index: int | None
+) -> Iterator[tuple[str, Any, Any, Any]]:
     if node is None:
         return
     if not path:

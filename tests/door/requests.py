@@ -64,7 +64,12 @@ def request_with(case: Case, identifier: str) -> tuple[RequestHeader, Any]:
 
 
 def _filled(
-    entity: type[Any], index: int = 0, *, names: list[str] | None = None, value: str = "", selector: Selector | None = None
+    entity: type[Any],
+    index: int = 0,
+    *,
+    names: list[str] | None = None,
+    value: str = "",
+    selector: Selector | None = None,
 ) -> Any:
     """One instance; strings tell their elements apart, and `value` stands at the end of the path `names`."""
     target, rest = (names[0], names[1:]) if names else ("", [])

@@ -58,6 +58,7 @@ bench: kafka ## Run the benchmarks and rewrite benchmarks/RESULTS.md
 .PHONY: docs
 docs: install ## Regenerate the reference pages
 	$(BIN)/doorkeeper rules --format markdown > docs/reference/rules.md
+	$(BIN)/python -m doorkeeper.door.reference > docs/reference/refusals.md
 
 .PHONY: lock
 lock: install ## Pin the requirements anew (needs uv)

@@ -12,7 +12,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from doorkeeper.door.judged import Keeper, item_array, judged_fields
+from doorkeeper.door.judged import item_array
 from doorkeeper.rules.fields import Field
 from doorkeeper.wire.answers import element_class, mirrors_of
 from doorkeeper.wire.error_shapes import ERROR_CODE_FIELDS, ITSELF, MIRRORS, Mirror
@@ -74,6 +74,8 @@ class Shape(NamedTuple):
     """Where the message goes."""
     items: Mirror | None
     """The items that are refused one by one."""
+    item_codes: tuple[str, ...]
+    """Where the code of one item goes."""
     closes: str
     """When the connection is closed instead; empty for never."""
 
@@ -106,7 +108,9 @@ def shape_of_api(api_key: int, version: int) -> Shape:
     for row in rows:
         codes += _places(row, response, ERROR_CODE_FIELDS, "")
         messages += _places(row, response, {ERROR_MESSAGE}, "")
-    return Shape(tuple(codes), tuple(messages), item_row(api_key, version), _closes(api_key, at_root, rows))
+    items = item_row(api_key, version)
+    item_codes = () if items is None else tuple(_places(items, response, ERROR_CODE_FIELDS, ""))
+    return Shape(tuple(codes), tuple(messages), items, item_codes, _closes(api_key, at_root, rows))
 
 
 def _closes(api_key: int, at_root: bool, rows: tuple[Mirror, ...]) -> str:
@@ -117,7 +121,11 @@ def _closes(api_key: int, at_root: bool, rows: tuple[Mirror, ...]) -> str:
     if not rows:
         return "always"
     inner = _innermost(rows[0])
-    return f"{inner.request} is empty or null" if inner is rows[0] else f"no element in {_request_path(rows[0])}"
+    return (
+        f"{inner.request.replace('+', ' and ')} is empty or null"
+        if inner is rows[0]
+        else f"no element in {_request_path(rows[0])}"
+    )
 
 
 def _innermost(row: Mirror) -> Mirror:
@@ -142,11 +150,3 @@ def _own(entity: type[Any], wanted: frozenset[str] | set[str], prefix: str) -> l
 
 def _names(entity: type[Any]) -> set[str]:
     return {one.name for one in fields(entity)}
-
-
-def unanswered_arrays(api_key: int, version: int) -> set[str]:
-    """Arrays with identifiers of which the table does not say how they are refused; a test keeps this empty."""
-    arrays = {item_array(field) for field in judged_fields(api_key, version, Keeper.EMBEDDED)} - {None}
-    row = item_row(api_key, version)
-    told = {row.request if row is not None else None, ANSWERED_AS_ONE.get(api_key)}
-    return {array for array in arrays if array is not None and array not in told}

@@ -204,6 +204,60 @@ class TestBackground:
         assert (a.config, b.config) == (SMALL, LogConfig())
 
 
+class TestFlushing:
+    def rolled(self, tmp_path: Path, disk: Disk) -> tuple[LogStore, PartitionLog]:
+        store = open_at(tmp_path, SMALL, Surroundings(disk=disk))
+        log = store.create("a", 0, TOPIC_ID, SMALL, NOW)
+        put(log, 10)
+        assert len(log.segments) > 3
+        return store, log
+
+    def test_rolled_segments_are_flushed_and_need_no_recovery(self, tmp_path: Path) -> None:
+        flushed: set[str] = set()
+        disk = Disk(sync=lambda descriptor: flushed.add(Path(f"/proc/self/fd/{descriptor}").resolve().name))
+        store, log = self.rolled(tmp_path, disk)
+        (job,) = store.flush_jobs()
+        put(log, 10)  # meanwhile
+        job.run()
+        assert log.recovery_point == 0
+        job.finish()
+        assert 0 < log.recovery_point < log.active.base_offset
+        if Path("/proc/self/fd").exists():
+            assert {f"{segment.base_offset:020d}.log" for segment in log.segments[:3]} <= flushed
+            assert f"{log.recovery_point:020d}.snapshot" in flushed
+        (rest,) = store.flush_jobs()
+        rest.run()
+        rest.finish()
+        assert store.flush_jobs() == []
+        assert log.recovery_point == log.active.base_offset
+
+    def test_segments_may_be_deleted_meanwhile(self, tmp_path: Path) -> None:
+        store, log = self.rolled(tmp_path, UNSYNCED)
+        (job,) = store.flush_jobs()
+        log.delete_segments(2, NOW)
+        log.reap(100)
+        job.run()
+        job.finish()
+        assert log.offline is None
+
+    def test_a_failing_flush_takes_the_log_offline(self, tmp_path: Path) -> None:
+        is_broken = False
+
+        def sync(_: int) -> None:
+            if is_broken:
+                raise OSError(5, "Input/output error")
+
+        store, log = self.rolled(tmp_path, Disk(sync=sync))
+        (job,) = store.flush_jobs()
+        is_broken = True
+        job.run()
+        assert log.offline is None
+        job.finish()
+        assert log.offline is not None
+        assert log.recovery_point == 0
+        assert store.flush_jobs() == []
+
+
 class TestFailures:
     def test_a_full_disk_stops_one_log_and_no_other(self, tmp_path: Path) -> None:
         full: set[int] = set()

@@ -141,21 +141,29 @@ class TimeIndex(_Index):
     """`.timeindex`: timestamp int64, relative offset int32; both columns ascend."""
 
     entry: ClassVar = struct.Struct(">qi")
+    _last: TimestampOffset | None = None
 
     def is_full(self, max_bytes: int) -> bool:
         """One entry is kept free for the last timestamp of a segment that is rolled."""
         return len(self) >= max_bytes // self.entry.size - 1
 
     def last(self) -> TimestampOffset:
-        if not len(self):
-            return TimestampOffset(NO_TIMESTAMP, self.base_offset)
-        timestamp, relative = self[len(self) - 1]
-        return TimestampOffset(timestamp, self.base_offset + relative)
+        if self._last is None:
+            self._last = TimestampOffset(NO_TIMESTAMP, self.base_offset)
+            if len(self):
+                timestamp, relative = self[len(self) - 1]
+                self._last = TimestampOffset(timestamp, self.base_offset + relative)
+        return self._last
 
     def maybe_append(self, timestamp: int, offset: int) -> None:
         """Note a timestamp larger than the last; others tell nothing new."""
         if timestamp > self.last().timestamp:
             self.data.extend(self.entry.pack(timestamp, offset - self.base_offset))
+            self._last = TimestampOffset(timestamp, offset)
+
+    def clear(self) -> None:
+        super().clear()
+        self._last = None
 
     def lookup(self, timestamp: int) -> TimestampOffset:
         """The last entry at or below a timestamp; the segment's start if there is none."""

@@ -173,6 +173,8 @@ class ProducerStates:
     ) -> Refusal | BatchMetadata | None:
         """Judge a batch that is to be written at an offset: a refusal, the same batch written before, or nothing."""
         entry = self.entries.get(batch.producer_id)
+        if entry is not None and marker is None and self._follows_on(entry, batch):
+            return None
         if entry is not None and origin is Origin.CLIENT and (known := entry.find_duplicate(batch)) is not None:
             return known
         if batch.is_transactional and (refused := self._check_transaction(batch, entry, marker, verification)):
@@ -180,6 +182,16 @@ class ProducerStates:
         if marker is not None:
             return self._check_marker(batch, entry, offset, marker, transaction_version)
         return self._check_data(batch, entry, offset, origin)
+
+    def _follows_on(self, entry: ProducerEntry, batch: BatchView) -> bool:
+        """Whether this is the next batch of the same epoch and transaction: the usual case, told without more ado."""
+        return (
+            batch.producer_epoch == entry.epoch
+            and len(entry.batches) > 0
+            and batch.base_sequence == entry.batches[-1].last_sequence + 1
+            and batch.is_transactional == (entry.transaction_start >= 0)
+            and batch.producer_id not in self._verifications
+        )
 
     def _check_transaction(
         self, batch: BatchView, entry: ProducerEntry | None, marker: Marker | None, verification: Verification | None

@@ -30,6 +30,7 @@ from doorkeeper.cluster.log.checkpoints import (
 from doorkeeper.cluster.log.compaction import Compaction, Dirt, measure_dirt, needs_compaction
 from doorkeeper.cluster.log.config import MAX_LONG, LogConfig
 from doorkeeper.cluster.log.files import DELETED_DIRECTORY_SUFFIX, deleted_directory, parse_partition_directory
+from doorkeeper.cluster.log.flushing import FlushJob, needs_flush
 from doorkeeper.cluster.log.partition_log import PartitionLog
 from doorkeeper.cluster.log.recovery import Known, open_log
 from doorkeeper.cluster.log.retention import apply_retention
@@ -236,6 +237,10 @@ class LogStore:
             logger.warning("%s can't be removed now: %s", directory, error)
             self._condemned.pop()
         return left
+
+    def flush_jobs(self) -> list[FlushJob]:
+        """Rolled segments that wait to be flushed: run each job, in another thread if need be, then finish it."""
+        return [FlushJob(log, self._near.disk) for log in self._logs.values() if needs_flush(log)]
 
     # Checkpoints and the end
 

@@ -1,0 +1,51 @@
+"""Which dynamic configs do something in a running node; the page that says so; and those that do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cluster.running import RunningCluster
+from tests.kafka import requests as wire
+from tests.kafka.requests import Change, Operation
+
+from doorkeeper.cluster.live_configs import Effect, dynamic_broker_keys, meaning_of, reference_page
+from doorkeeper.wire.registry import Door
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "configs.md"
+
+
+def test_the_page_is_what_the_code_says() -> None:
+    assert PAGE.read_text(encoding="utf-8") == reference_page()
+
+
+def test_every_dynamic_key_has_a_meaning() -> None:
+    meanings = {key.name: meaning_of(key) for key in dynamic_broker_keys()}
+    assert len(meanings) > 100
+    assert {one.effect for one in meanings.values()} == set(Effect)
+
+
+def test_connection_limit_counts_from_the_next_connection_on(tmp_path: Path) -> None:
+    with RunningCluster(tmp_path) as cluster:
+        with cluster.connect() as connection:
+            limit = Change(wire.BROKER, "", (Operation("max.connections.per.ip", "2"),))
+            assert wire.incremental_alter_configs(connection, [limit])[0].code == 0
+            with cluster.connect() as second:
+                assert wire.api_versions(second)
+                with cluster.connect() as third, pytest.raises(OSError):
+                    wire.api_versions(third)
+        with cluster.connect(Door.CONTROLLER) as controller:
+            raised = Change(wire.BROKER, "", (Operation("max.connections.per.ip.overrides", "127.0.0.1:50"),))
+            assert wire.incremental_alter_configs(controller, [raised])[0].code == 0
+        with cluster.connect() as one, cluster.connect() as two, cluster.connect() as three:
+            for connection in (one, two, three):
+                assert wire.api_versions(connection)
+
+
+def test_dynamic_default_shows_behind_a_topics_config(tmp_path: Path) -> None:
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection:
+        assert wire.create_topic(connection, "orders") == (0, None)
+        change = Change(wire.BROKER, "", (Operation("log.retention.ms", "99999"),))
+        assert wire.incremental_alter_configs(connection, [change])[0].code == 0
+        described = wire.describe_configs(connection, wire.TOPIC, "orders", ["retention.ms"])
+        assert [one.value for one in described.configs] == ["99999"]

@@ -209,6 +209,22 @@ def test_elects_another_leader_if_the_leader_does_not_come() -> None:
     assert driver.replies[token].leader == follower
 
 
+def test_elects_another_leader_if_a_static_leader_does_not_come() -> None:
+    driver = Driver()
+    members = static_group(driver, "a", "b")
+    leader = driver.classic.leader_id
+    follower = next(name for name, member in members.items() if member != leader)
+    changed = (Protocol("range", subscription("foo", "bar")),)
+    token = driver.start_join(members[follower], instance=follower, protocols=changed)
+    driver.advance(9_000)
+    driver.beat(str(leader), 1, instance=next(name for name, member in members.items() if member == leader))
+    for _ in range(6):
+        driver.advance(9_000)
+        driver.beat(str(leader), 1, instance=next(name for name, member in members.items() if member == leader))
+    assert driver.replies[token].leader == members[follower]
+    assert driver.classic.members.keys() == set(members.values())
+
+
 def test_keeps_waiting_for_static_members_when_nobody_came() -> None:
     driver = Driver()
     token = driver.start_join(instance="i", session_ms=1_000_000)

@@ -346,6 +346,12 @@ def test_a_closed_coordinator_lets_nobody_wait() -> None:
     assert driver.commit(member_id=leader, epoch=1) is gone
 
 
+def test_a_group_takes_no_way_that_the_diagram_does_not_show() -> None:
+    group = ClassicGroup(GROUP)
+    with pytest.raises(AssertionError, match="a group can't go from Empty to Stable"):
+        group.transition_to(ClassicState.STABLE, 0)
+
+
 def test_remembers_since_when_a_group_is_in_its_state() -> None:
     driver = Driver()
     driver.stable_group()

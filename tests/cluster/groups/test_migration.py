@@ -264,6 +264,22 @@ def test_members_of_both_protocols_may_be_removed_by_leave_group() -> None:
     assert driver.consumer.members.keys() == {"m2"}
 
 
+def test_strangers_that_leave_change_nothing() -> None:
+    driver = Driver()
+    driver.consume("m1")
+    assert driver.leave("nobody").members[0].error_code is ErrorCode.unknown_member_id
+    assert driver.kinds() == []
+
+
+def test_a_static_classic_member_syncs_and_beats_under_its_instance() -> None:
+    driver = Driver()
+    driver.consume("m1", names=["bar"])
+    joined = driver.join(instance="i")
+    assert named(driver.sync(joined.member_id, joined.generation_id, instance="i")) == {"foo": [0, 1, 2, 3, 4, 5]}
+    assert driver.beat(joined.member_id, joined.generation_id, instance="i") is ErrorCode.none
+    assert driver.beat("old", joined.generation_id, instance="i") is ErrorCode.fenced_instance_id
+
+
 def test_a_classic_member_learns_when_partitions_that_it_waits_for_are_free() -> None:
     driver = Driver()
     first = driver.consume("m1").member_epoch

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from kio.schema.errors import ErrorCode
-from tests.cluster.groups.driver import BAR, FOO, GROUP, START_MS, Driver, durable, owned, topic_id
+from tests.cluster.groups.driver import BAR, FOO, GROUP, START_MS, Driver, durable, owned, topic_id, topics
 
 from doorkeeper.cluster.groups.messages import (
     OffsetCommitPartition,
@@ -286,6 +286,29 @@ def test_offsets_of_a_deleted_topic_are_gone_also_for_a_new_one_of_its_name() ->
     assert durable(driver.replayed())["offsets"] == driver.coordinator.state.offsets
 
 
+def test_an_offset_of_an_earlier_topic_of_the_name_is_not_that_of_the_present_one() -> None:
+    driver = Driver()
+    driver.commit(9)
+    txn_commit(driver, 4, partition=1)
+    driver.end_transaction(1, commit=True)
+    driver.topics = topics(replace(FOO, topic_id=topic_id(50)))
+    driver.restart()  # the deletion was not seen: the broker was down
+    topic = OffsetFetchTopic(topic_id=topic_id(50), partition_indexes=(0, 1))
+    asked = OffsetFetchGroup(group_id=GROUP, topics=(topic,))
+    result = driver.coordinator.fetch_offsets(RequestContext(10), asked, require_stable=False)
+    assert [entry.committed_offset for entry in result.topics[0].partitions] == [-1, 4]
+
+
+def test_leaves_topics_without_an_id_out_of_an_answer_by_id() -> None:
+    driver = Driver()
+    driver.commit(9)
+    driver.topics = topics(BAR)
+    driver.restart()
+    asked = OffsetFetchGroup(group_id=GROUP)
+    assert driver.coordinator.fetch_offsets(RequestContext(10), asked, require_stable=False).topics == ()
+    assert driver.coordinator.fetch_offsets(RequestContext(9), asked, require_stable=False).topics[0].name == "foo"
+
+
 @pytest.mark.parametrize(
     ("member", "epoch", "code"),
     [
@@ -492,6 +515,16 @@ def test_the_offsets_of_a_consumer_group_expire_by_commit_time_unless_read() -> 
     driver.advance(2 * WEEK)
     assert (driver.fetch(), driver.fetch("bar")) == (1, -1)
     assert driver.consumer.members
+
+
+def test_offsets_of_a_group_that_is_rebalancing_do_not_expire() -> None:
+    driver = Driver(GroupSettings(offsets_retention_ms=1_000, offsets_retention_check_interval_ms=5_000))
+    driver.commit(1, topic="bar")
+    leader, _ = driver.stable_group(2, session_ms=100_000)
+    driver.commit(1, topic="bar", member_id=leader, epoch=1)
+    driver.start_join(leader, session_ms=100_000)
+    driver.advance(10_000)
+    assert driver.fetch("bar") == 1
 
 
 def test_an_empty_consumer_group_without_offsets_goes() -> None:

@@ -6,12 +6,19 @@ from collections.abc import Callable
 
 import pytest
 from kio.schema.errors import ErrorCode
-from tests.cluster.groups.driver import GROUP, Driver, durable, owned, subscription
+from tests.cluster.groups.driver import FOO, GROUP, Driver, durable, owned, subscription
 from tests.cluster.groups.test_migration import classic_group, rejoin
 
 from doorkeeper.cluster.groups.consumer.group import ConsumerGroup
 from doorkeeper.cluster.groups.coordinator import GroupCoordinator
 from doorkeeper.cluster.groups.messages import Protocol, RequestContext
+from doorkeeper.wire.coordinator_records import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    CoordinatorRecord,
+    CurrentTopicPartitions,
+    write_coordinator_record,
+)
 
 
 def classic_story(driver: Driver) -> None:
@@ -87,3 +94,33 @@ def require_consistent(coordinator: GroupCoordinator) -> None:
     ids = list(coordinator.state.groups)
     assert len(coordinator.describe_groups(RequestContext(6), ids)) == len(ids)
     assert len(coordinator.describe_consumer_groups(ids)) == len(ids)
+
+
+def test_passes_over_tombstones_of_what_is_not_there() -> None:
+    driver = Driver()
+    driver.consume("m1")
+    gone = [CoordinatorRecord(record.key) for record in driver.last.records]
+    driver.log = [(*write_coordinator_record(record), -1) for record in gone]
+    assert driver.replayed().list_groups() == []
+
+
+@pytest.mark.parametrize("epochs", [None, (), (7,)])
+def test_partitions_without_epochs_have_that_of_their_member(epochs: tuple[int, ...] | None) -> None:
+    """Kafka before 4.3 wrote none; a list of another length is not to be trusted either."""
+    held = CurrentTopicPartitions(topic_id=FOO.topic_id, partitions=(0, 1), assignment_epochs=epochs)
+    value = ConsumerGroupCurrentMemberAssignmentValue(member_epoch=5, assigned_partitions=(held,))
+    key = ConsumerGroupCurrentMemberAssignmentKey(group_id=GROUP, member_id="m1")
+    driver = Driver()
+    driver.log = [(*write_coordinator_record(CoordinatorRecord(key, value)), -1)]
+    driver.restart()
+    assert driver.consumer.members["m1"].assigned == {FOO.topic_id: {0: 5, 1: 5}}
+
+
+def test_a_consumer_group_in_the_log_takes_the_place_of_a_group_that_only_has_offsets() -> None:
+    driver = Driver()
+    driver.commit(4)
+    driver.consume("m1")
+    driver.log = [entry for entry in driver.log if entry[1] is not None]  # compacted: the tombstone is gone
+    driver.restart()
+    assert driver.consumer.members.keys() == {"m1"}
+    assert driver.fetch() == 4

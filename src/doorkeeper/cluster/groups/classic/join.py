@@ -219,8 +219,6 @@ def _rejoin(joining: Joining, group: ClassicGroup, member: ClassicMember) -> Non
         step.reply(joining.token, group.joined_response(member.member_id, with_members=leads))
     elif group.is_in(ClassicState.STABLE) and same and not leads:
         step.reply(joining.token, group.joined_response(member.member_id))
-    elif group.is_in(ClassicState.EMPTY):
-        joining.refuse(ErrorCode.unknown_member_id, member.member_id)
     else:
         # The client asks again: only the newer request can still be answered.
         again = JoinGroupResponse(member_id=member.member_id, error_code=ErrorCode.rebalance_in_progress)

@@ -39,11 +39,9 @@ TOMBSTONED_EPOCH = -1
 
 
 def replay_consumer_record(groups: dict[str, Group], record: CoordinatorRecord) -> None:
-    """Apply one record to the groups; a record of another kind is no business of this module."""
+    """Apply one record of a consumer group to the groups."""
     key, value = record.key, record.value
-    group_id = getattr(key, "group_id", None)
-    if group_id is None:
-        return
+    group_id: str = getattr(key, "group_id", "")
     group = groups.get(group_id)
     if not isinstance(group, ConsumerGroup):
         if value is None:

@@ -1,4 +1,4 @@
-"""A cluster of ours in this process, for tests that talk to it as any client would: over sockets, from outside its loop."""
+"""A cluster of ours in this process, for tests that talk to it as any client would: over sockets, from outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Config changes at both doors of a running node (KAFKA-19931): one judgement, stored durably, described as Kafka does."""
+"""Config changes at both doors of a running node (KAFKA-19931): one judgement, stored, described as Kafka does."""
 
 from __future__ import annotations
 

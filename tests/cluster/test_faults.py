@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -81,9 +82,7 @@ def test_fault_in_a_handler_is_told_as_unknown_server_error_without_its_text(
 
 def envelope(cluster: RunningCluster, data: bytes, principal: bytes | None = None, address: bytes = bytes(4)) -> Any:
     sent = write_principal("User:alice") if principal is None else principal
-    request = make_request(
-        ENVELOPE, 0, request_data=data, request_principal=sent, client_host_address=address
-    )
+    request = make_request(ENVELOPE, 0, request_data=data, request_principal=sent, client_host_address=address)
     with cluster.connect(Door.CONTROLLER) as connection:
         return connection.call(request)
 
@@ -111,7 +110,10 @@ def test_envelope_carries_a_change_and_its_answer(cluster: RunningCluster) -> No
         ({"principal": b"\0\1\1\1\0\0"}, ErrorCode.principal_deserialization_failure),
         ({"address": b"abc"}, ErrorCode.invalid_request),
         ({"data": b"short"}, ErrorCode.unsupported_version),
-        ({"data": encode_request(make_request(DESCRIBE_CLIENT_QUOTAS, 1, components=[], strict=False), 1, None)}, ErrorCode.invalid_request),
+        (
+            {"data": encode_request(make_request(DESCRIBE_CLIENT_QUOTAS, 1, components=[], strict=False), 1, None)},
+            ErrorCode.invalid_request,
+        ),
         ({"data": change_frame()[:-3]}, ErrorCode.unsupported_version),
     ],
     ids=["no principal", "unknown principal", "address", "no request", "not forwardable", "cut off"],
@@ -144,7 +146,7 @@ def fetch(cluster: RunningCluster, **changed: Any) -> Any:
     request = make_request(
         FETCH,
         17,
-        max_wait=wire.timedelta(0),
+        max_wait=timedelta(0),
         min_bytes=0,
         topics=[{"topic_id": METADATA_TOPIC_ID, "partitions": [partition]}],
         forgotten_topics_data=[],
@@ -166,9 +168,7 @@ def test_follower_that_is_ahead_is_told_where_the_log_ends(cluster: RunningClust
     assert partition.diverging_epoch.end_offset == partition.high_watermark
 
 
-@pytest.mark.parametrize(
-    ("epoch", "code"), [(0, ErrorCode.fenced_leader_epoch), (99, ErrorCode.unknown_leader_epoch)]
-)
+@pytest.mark.parametrize(("epoch", "code"), [(0, ErrorCode.fenced_leader_epoch), (99, ErrorCode.unknown_leader_epoch)])
 def test_follower_of_another_epoch_is_told(cluster: RunningCluster, epoch: int, code: ErrorCode) -> None:
     assert fetch(cluster, current_leader_epoch=epoch).responses[0].partitions[0].error_code is code
 

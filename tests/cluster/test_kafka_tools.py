@@ -67,7 +67,9 @@ def test_config_command_sets_and_describes(
     kafka_jars: Path, cluster: RunningCluster, door: Door, entity: str, name: str, key: str, value: str
 ) -> None:
     resource = ("--entity-type", entity, "--entity-name", name)
-    run_tool(kafka_jars, CONFIG_COMMAND, *through(cluster, door), *resource, "--alter", "--add-config", f"{key}={value}")
+    run_tool(
+        kafka_jars, CONFIG_COMMAND, *through(cluster, door), *resource, "--alter", "--add-config", f"{key}={value}"
+    )
     # Kafka's tool lists topics, groups and subscriptions before it describes one, and can't do that at a controller.
     asked = door if entity in ("brokers", "broker-loggers") else Door.BROKER
     assert f"{key}={value}" in run_tool(kafka_jars, CONFIG_COMMAND, *through(cluster, asked), *resource, "--describe")

@@ -42,9 +42,7 @@ def test_confluent_kafka_sets_and_describes(
     cluster: RunningCluster, kind: str, name: str, key: str, value: str
 ) -> None:
     admin = confluent_admin.AdminClient({"bootstrap.servers": cluster.bootstrap_servers, "client.id": ODD_CLIENT_ID})
-    entry = confluent_admin.ConfigEntry(
-        key, value, incremental_operation=confluent_admin.AlterConfigOpType.SET
-    )
+    entry = confluent_admin.ConfigEntry(key, value, incremental_operation=confluent_admin.AlterConfigOpType.SET)
     resource = confluent_admin.ConfigResource(
         getattr(confluent_admin.ResourceType, kind), name, incremental_configs=[entry]
     )
@@ -56,9 +54,7 @@ def test_confluent_kafka_sets_and_describes(
 
 
 @pytest.mark.parametrize(("kind", "name", "key", "value"), offered(kafka_admin.ConfigResourceType))
-def test_kafka_python_sets_and_describes(
-    cluster: RunningCluster, kind: str, name: str, key: str, value: str
-) -> None:
+def test_kafka_python_sets_and_describes(cluster: RunningCluster, kind: str, name: str, key: str, value: str) -> None:
     admin = kafka_admin.KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers, client_id=ODD_CLIENT_ID)
     try:
         kinds = kafka_admin.ConfigResourceType

@@ -7,6 +7,7 @@ same, at its broker's door and at its controller's, and what a sequence stores i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,7 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def _raise_level(connection: Connection) -> None:
     update = {"feature": "metadata.version", "max_version_level": 1000, "upgrade_type": 1}
-    request = make_request(UPDATE_FEATURES, 2, timeout=wire.timedelta(seconds=5), feature_updates=[update])
+    request = make_request(UPDATE_FEATURES, 2, timeout=timedelta(seconds=5), feature_updates=[update])
     assert connection.call(request).error_code == 0
 
 

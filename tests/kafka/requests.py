@@ -83,14 +83,18 @@ class Connection:
 
     def call(self, request: RequestPayload) -> Any:
         """Send a request made of kio's classes and return the response, likewise."""
-        frame = self._frame(request)
-        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
-        (size,) = struct.unpack(">i", self._receive(4))
-        buffer = self._receive(size)
+        buffer = self.exchange(request)
         response_type: type[ResponsePayload] = load_response_from_request(type(request))
         _header, offset = entity_reader(response_type.__header_schema__)(buffer, 0)
         response, _ = entity_reader(response_type)(buffer, offset)
         return response
+
+    def exchange(self, request: RequestPayload) -> bytes:
+        """Send a request and return the bytes of its response, header first."""
+        frame = self._frame(request)
+        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+        (size,) = struct.unpack(">i", self._receive(4))
+        return self._receive(size)
 
     def _frame(self, request: RequestPayload) -> bytes:
         header_type = request.__header_schema__

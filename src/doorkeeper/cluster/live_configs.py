@@ -1,6 +1,6 @@
 """What a dynamic broker config does in a running node: it takes effect, it is kept, or there is nothing it could touch.
 
-Every key that Kafka lets change while a broker runs has a line here, by the part of Kafka's broker that listens to it, so
+Every key that Kafka lets change while a broker runs has a line here, by the part of Kafka's broker that hears it, so
 that nothing is dropped in silence; `docs/reference/configs.md` is made from this, and a test holds it to be complete.
 """
 

@@ -1,4 +1,4 @@
-"""ListGroups (16): the groups that this broker coordinates. A control plane has none; Kafka's tools ask all the same."""
+"""ListGroups (16): the groups that this broker coordinates. A control plane has none; Kafka's tools ask anyway."""
 
 from __future__ import annotations
 

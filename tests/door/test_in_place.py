@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 from tests.door.requests import filled
@@ -84,3 +85,26 @@ class TestMayBreach:
         header, frame = sent(filled(18, 4))
         with pytest.raises(LookupError):
             may_breach(header._replace(api_version=5), frame, Keeper.GATEWAY)
+
+
+class TestFetch:
+    @pytest.mark.parametrize("tagged", [(), (1,), (0, 2), (0, 1, 2)])
+    @pytest.mark.parametrize(("rack_id", "suspected"), [("r" * 249, False), (LONG, True)])
+    def test_rack_is_found_behind_partitions_with_and_without_tagged_fields(
+        self, tagged: tuple[int, ...], rack_id: str, suspected: bool
+    ) -> None:
+        body = replace(filled(1, 17), rack_id=rack_id)
+        directory = UUID(int=7)
+        topics = tuple(
+            replace(
+                topic,
+                partitions=tuple(
+                    replace(one, replica_directory_id=directory if place in tagged else None)
+                    for place, one in enumerate(topic.partitions)
+                ),
+            )
+            for topic in body.topics
+        )
+        request = sent(replace(body, topics=topics))
+        assert may_breach(*request, Keeper.GATEWAY) is suspected
+        assert peek_identifiers(*request, Keeper.GATEWAY) == [Identifier("rack_id", rack_id)]

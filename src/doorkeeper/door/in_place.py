@@ -15,11 +15,10 @@ from doorkeeper.errors import RemoteProtocolError
 from doorkeeper.rules.codes import ErrorCode
 from doorkeeper.rules.names import MAX_NAME_LENGTH
 from doorkeeper.wire.codec import RequestHeader
-from doorkeeper.wire.fence import find_in_place
 from doorkeeper.wire.framing import Frame
 from doorkeeper.wire.messages import message_classes
 from doorkeeper.wire.schema import shape_of, tag_of
-from doorkeeper.wire.walking import Walk, WalkGenerator
+from doorkeeper.wire.walking import Span, Walk, WalkGenerator
 
 _BREACH: Final = -1
 _CERTAIN: Final = MAX_NAME_LENGTH // 2  # so many code points never exceed the limit: each has at most two units
@@ -56,7 +55,7 @@ def may_breach(header: RequestHeader, frame: Frame, keeper: Keeper) -> bool:
     client_id = header.client_id
     if client_id and len(client_id) > _CERTAIN and (len(client_id) > MAX_NAME_LENGTH or not client_id.isascii()):
         return True
-    walk = _walk_of(header.api_key, header.api_version, keeper)
+    walk = _limiter(header.api_key, header.api_version, keeper)
     if walk is None:
         return False
     try:
@@ -68,28 +67,26 @@ def may_breach(header: RequestHeader, frame: Frame, keeper: Keeper) -> bool:
 def peek_identifiers(header: RequestHeader, frame: Frame, keeper: Keeper) -> list[Identifier]:
     """The identifiers in a request's body that the keeper judges, in the order of the bytes; null ones are left out.
 
+    Bytes after the last identifier are not looked at.
+
     :raises LookupError: for an API or a version that the field map does not know.
-    :raises RemoteProtocolError: for bytes that are no such request.
+    :raises RemoteProtocolError: for bytes that are no such request, as far as they are read.
     """
-    names, paths = _paths(header.api_key, header.api_version, keeper)
-    if not paths:
+    walk = _finder(header.api_key, header.api_version, keeper)
+    if walk is None:
         return []
-    entity = message_classes(header.api_key, header.api_version).request
+    spans: list[Span] = []
     try:
-        return [
-            Identifier(names[index], str(frame[start:end], "utf-8"))
-            for index, start, end in find_in_place(entity, paths, frame, header.body_offset)
-            if start >= 0
-        ]
+        end = walk(frame, header.body_offset, _NOWHERE, spans)
+    except IndexError:
+        end = len(frame) + 1
+    if end > len(frame):
+        raise RemoteProtocolError("The request ends before its last identifier does")
+    paths = tuple(body_limits(header.api_key, header.api_version, keeper))
+    try:
+        return [Identifier(paths[index], str(frame[start:end], "utf-8")) for index, start, end in spans if start >= 0]
     except UnicodeDecodeError:
         raise RemoteProtocolError("An identifier is no valid UTF-8", ErrorCode.INVALID_REQUEST) from None
-
-
-@cache
-def _paths(api_key: int, version: int, keeper: Keeper) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The paths of the identifiers, as the field map writes them and as the walk does."""
-    names = tuple(body_limits(api_key, version, keeper))
-    return names, tuple(map(_plain, names))
 
 
 def _plain(path: str) -> str:
@@ -97,26 +94,38 @@ def _plain(path: str) -> str:
 
 
 @cache
-def _walk_of(api_key: int, version: int, keeper: Keeper) -> Walk | None:
+def _limiter(api_key: int, version: int, keeper: Keeper) -> Walk | None:
     """The walk that ends at the last identifier, or returns `_BREACH` at the first that is too long."""
     limits = body_limits(api_key, version, keeper)
-    if not limits:
-        return None
-    generator = _LimitGenerator({_plain(path): limit for path, limit in limits.items()})
-    generator.add_root(message_classes(api_key, version).request)
-    return generator.compile()
+    return _generate(api_key, version, _LimitGenerator({_plain(path): limit for path, limit in limits.items()}))
 
 
-class _LimitGenerator(WalkGenerator):
-    """Lines of a walk that compares lengths in bytes; paths are given with their limits."""
+@cache
+def _finder(api_key: int, version: int, keeper: Keeper) -> Walk | None:
+    """The walk that notes every identifier, by its number among the paths."""
+    paths = body_limits(api_key, version, keeper)
+    return _generate(api_key, version, _Generator({_plain(path): index for index, path in enumerate(paths)}))
 
-    def add_root(self, entity: type[Any]) -> None:
-        """Walk the fields of the request up to the last that is or holds an identifier."""
+
+def _generate(api_key: int, version: int, generator: _Generator) -> Walk | None:
+    return generator.compile() if generator.add_root(message_classes(api_key, version).request) else None
+
+
+class _Generator(WalkGenerator):
+    """Lines of a walk that notes identifiers and ends with the last."""
+
+    def add_root(self, entity: type[Any]) -> bool:
+        """Walk the fields of the request up to the last that is or holds an identifier; False if there is none."""
+        wanted = {path.split(".")[0] for path in self._paths}
         untagged = [one for one in fields(entity) if tag_of(one) is None]
-        names = [one.name for one in untagged]
-        last = max(names.index(path.split(".")[0]) for path in self._paths)
-        for field in untagged[: last + 1]:
+        last = max((place for place, one in enumerate(untagged, 1) if one.name in wanted), default=0)
+        for field in untagged[:last]:
             self.add_field(1, shape_of(field), entity.__flexible__, field.name)
+        return last > 0
+
+
+class _LimitGenerator(_Generator):
+    """Lines of a walk that compares lengths in bytes; paths are given with their limits."""
 
     def mark(self, depth: int, path: str, start: str, end: str) -> None:
         """Compare the length, unless the string is null."""

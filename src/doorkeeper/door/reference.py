@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -51,7 +52,7 @@ def rows() -> Iterator[Row]:
     for key, api in sorted(load_apis().items()):
         newest = identifier_version(key) or api.last_version
         versions = range(api.first_version, newest + 1)
-        for (identifiers, shape), group in groupby(versions, key=lambda version, key=key: _look(key, version)):
+        for (identifiers, shape), group in groupby(versions, key=partial(_look, key)):
             alike = list(group)
             yield Row(api.name, key, alike[0], alike[-1], identifier_version(key), identifiers, shape)
 

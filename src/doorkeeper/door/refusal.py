@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from doorkeeper.door.judge import Breach, Header
 from doorkeeper.door.shapes import is_refused_alone, item_row
 from doorkeeper.rules.codes import ErrorCode
-from doorkeeper.rules.fields import knows_new_code
-from doorkeeper.rules.rulebook import answer
-from doorkeeper.wire.answers import error_response, refused_element
+from doorkeeper.wire.answers import code_for, error_response, refused_element
 from doorkeeper.wire.defaults import build
 from doorkeeper.wire.error_shapes import ITSELF, UNKNOWN_NUMBERS, Mirror
 from doorkeeper.wire.messages import api_name, message_classes
-
-MAX_MESSAGE_LENGTH: Final = 1024  # characters; a rule's message is far shorter
 
 
 class Told(NamedTuple):
@@ -72,9 +68,7 @@ Refusal: TypeAlias = Whole | Partial | Close
 
 def told_of(breach: Breach, api_key: int, version: int) -> Told:
     """The code and message for a breach: the new code only where the version asked can carry it (KIP-1233)."""
-    violation = breach.violation
-    code = answer(violation, knows_new_code=knows_new_code(api_key, version))
-    return Told(code, violation.message[:MAX_MESSAGE_LENGTH])
+    return Told(code_for(breach.violation, api_key, version), breach.violation.message)
 
 
 def refuse(header: Header, body: Any, refused: Sequence[Breach]) -> Refusal:

@@ -11,18 +11,20 @@ from typing import Any
 
 from doorkeeper.errors import RemoteProtocolError
 from doorkeeper.rules.codes import ErrorCode
+from doorkeeper.rules.fields import knows_new_code
+from doorkeeper.rules.rulebook import answer
 from doorkeeper.rules.verdict import Violation
 from doorkeeper.wire.codes import wire_code
 from doorkeeper.wire.defaults import build
 from doorkeeper.wire.error_shapes import ERROR_CODE_FIELDS, ITSELF, MIRRORS, UNKNOWN_NUMBERS, Mirror
 from doorkeeper.wire.memory import remembered
-from doorkeeper.wire.messages import PRODUCE, bumped_version, message_classes
+from doorkeeper.wire.messages import PRODUCE, message_classes
 from doorkeeper.wire.schema import shape_of
 
 
 def code_for(violation: Violation, api_key: int, version: int) -> ErrorCode:
     """The code that a client is told which asked at that version (KIP-1233: the new one from the added version on)."""
-    return violation.code if version >= bumped_version(api_key) else violation.code_old
+    return answer(violation, knows_new_code=knows_new_code(api_key, version))
 
 
 def fault_code(error: BaseException) -> ErrorCode:

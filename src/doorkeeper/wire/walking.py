@@ -214,9 +214,23 @@ class WalkGenerator:
         if shape.entity is None and shape.kafka_type in FIXED_SIZES and path not in self._paths:
             self._add(depth, f"p += n * {FIXED_SIZES[shape.kafka_type]}")
             return
+        if shape.entity is not None and self._is_fixed(shape.entity, path + "."):
+            depth = self._add_stride(depth, smallest, flexible)
         self._add(depth, "for _ in range(n):")
         self._add_item(depth + 1, shape, flexible, path)
         self._flush(depth + 1)
+
+    def _is_fixed(self, entity: type[Any], prefix: str) -> bool:
+        """Whether the class takes as many bytes each time, tagged fields apart, and nothing in it was asked for."""
+        shapes = [shape_of(field) for field in fields(entity) if tag_of(field) is None]
+        fixed = all(not shape.array and shape.kafka_type in FIXED_SIZES for shape in shapes)
+        return fixed and not any(path.startswith(prefix) for path in self._paths)
+
+    def _add_stride(self, depth: int, size: int, flexible: bool) -> int:
+        """Step over all elements at once if none has tagged fields (partitions in a Fetch); return the loop's depth."""
+        untagged = f"bytes(b[p + {size - 1}:p + n * {size}:{size}]).count(0) == n" if flexible else "True"
+        self._add(depth, f"if n > 1 and {untagged}:", f"    p += n * {size}", "else:")
+        return depth + 1
 
     def _add_blob(self, depth: int, shape: Shape, flexible: bool, path: str) -> None:
         """A string, bytes or records."""

@@ -10,6 +10,7 @@ Share and streams groups are not here: their records are read as UnknownCoordina
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 from uuid import UUID
@@ -326,12 +327,17 @@ def _read_int16(data: bytes, what: str) -> int:
     return number
 
 
-def read_coordinator_record(key: bytes, value: bytes | None) -> CoordinatorRecord | UnknownCoordinatorRecord:
-    """Read a record of `__consumer_offsets`; RecordError if its bytes are not what its type and version say."""
+def read_coordinator_record(
+    key: bytes, value: bytes | None, types: Mapping[int, tuple[type[RecordKey], type[Message]]] = _BY_TYPE
+) -> CoordinatorRecord | UnknownCoordinatorRecord:
+    """Read a record of `__consumer_offsets`; RecordError if its bytes are not what its type and version say.
+
+    Other coordinators' topics have the same framing, and record types of their own.
+    """
     record_type = _read_int16(key, "key")
-    if record_type not in _BY_TYPE:
+    if record_type not in types:
         return UnknownCoordinatorRecord(record_type, key, value)
-    key_class, value_class = _BY_TYPE[record_type]
+    key_class, value_class = types[record_type]
     parsed_key = read_struct(key_class, 0, key, _INT16.size)
     if value is None:
         return CoordinatorRecord(parsed_key)

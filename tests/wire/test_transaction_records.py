@@ -1,0 +1,113 @@
+"""Records of `__transaction_state` against the bytes that Kafka's own classes write."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tools.make_coordinator_vectors import from_json
+
+from doorkeeper.errors import RecordError
+from doorkeeper.wire.coordinator_records import CoordinatorRecord, UnknownCoordinatorRecord, write_coordinator_record
+from doorkeeper.wire.transaction_records import (
+    PartitionsSchema,
+    TransactionLogKey,
+    TransactionLogValue,
+    read_transaction_record,
+)
+
+VECTORS = Path(__file__).parent.parent / "vectors" / "transaction-records-4.3.1.jsonl"
+HEADER, *ROWS = [json.loads(line) for line in VECTORS.read_text(encoding="ascii").splitlines()]
+KEY = TransactionLogKey(transactional_id="t")
+
+
+def name(row: list[Any]) -> str:
+    return f"v{row[1]}"
+
+
+def record_of(row: list[Any]) -> CoordinatorRecord:
+    _, version, key, value, *_ = row
+    parsed_key = from_json(TransactionLogKey, key)
+    assert isinstance(parsed_key, TransactionLogKey)
+    if value is None:
+        return CoordinatorRecord(parsed_key)
+    parsed_value = from_json(TransactionLogValue, value)
+    assert isinstance(parsed_value, TransactionLogValue)
+    return CoordinatorRecord(parsed_key, parsed_value, version)
+
+
+def test_vectors_cover_both_versions_and_every_state() -> None:
+    values = [row for row in ROWS if row[3] is not None]
+    assert {row[1] for row in values} == {0, 1}
+    assert {row[3]["transactionStatus"] for row in values} == set(range(8))
+    assert HEADER["rows"] == len(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name)
+def test_writes_the_bytes_that_kafka_writes(row: list[Any]) -> None:
+    key, value = write_coordinator_record(record_of(row))
+    assert (key.hex(), None if value is None else value.hex()) == (row[4], row[5])
+
+
+@pytest.mark.parametrize("row", ROWS, ids=name)
+def test_reads_the_bytes_that_kafka_writes(row: list[Any]) -> None:
+    value = None if row[5] is None else bytes.fromhex(row[5])
+    assert read_transaction_record(bytes.fromhex(row[4]), value) == record_of(row)
+
+
+def test_keeps_a_record_of_an_unknown_type_as_bytes() -> None:
+    assert read_transaction_record(b"\x00\x01rest", b"v") == UnknownCoordinatorRecord(1, b"\x00\x01rest", b"v")
+
+
+def test_keeps_a_value_of_an_unknown_version_as_bytes() -> None:
+    key, value = write_coordinator_record(CoordinatorRecord(KEY, TransactionLogValue(), 1))
+    assert value is not None
+    newer = b"\x00\x02" + value[2:]
+    assert read_transaction_record(key, newer) == UnknownCoordinatorRecord(0, key, newer)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        TransactionLogValue(previous_producer_id=0),
+        TransactionLogValue(next_producer_id=0),
+        TransactionLogValue(next_producer_epoch=0),
+        TransactionLogValue(client_transaction_version=2),
+    ],
+)
+def test_version_zero_refuses_what_it_cannot_carry(value: TransactionLogValue) -> None:
+    with pytest.raises(RecordError):
+        write_coordinator_record(CoordinatorRecord(KEY, value, 0))
+    key, written = write_coordinator_record(CoordinatorRecord(KEY, value, 1))
+    assert read_transaction_record(key, written) == CoordinatorRecord(KEY, value, 1)
+
+
+@pytest.mark.parametrize("version", [-1, 2])
+def test_refuses_to_write_a_version_that_does_not_exist(version: int) -> None:
+    with pytest.raises(RecordError):
+        write_coordinator_record(CoordinatorRecord(KEY, TransactionLogValue(), version))
+
+
+def test_refuses_a_null_topic_in_a_partition_list() -> None:
+    _, value = write_coordinator_record(
+        CoordinatorRecord(KEY, TransactionLogValue(transaction_partitions=(PartitionsSchema(topic="a"),)), 0)
+    )
+    assert value is not None
+    broken = value.replace(b"\x00\x01a", b"\xff\xff")
+    with pytest.raises(RecordError):
+        read_transaction_record(b"\x00\x00\x00\x01t", broken)
+
+
+@given(st.binary(max_size=20), st.none() | st.binary(max_size=80), st.integers(0, 2))
+def test_any_bytes_are_a_record_or_a_record_error(key: bytes, value: bytes | None, version: int) -> None:
+    framed = None if value is None else version.to_bytes(2, "big") + value
+    try:
+        record = read_transaction_record(b"\x00\x00" + key, framed)
+    except RecordError:
+        return
+    if isinstance(record, CoordinatorRecord):
+        assert read_transaction_record(*write_coordinator_record(record)) == record

@@ -14,7 +14,7 @@ from tests.wire.strategies import ALL_VERSIONS
 from doorkeeper.errors import LocalProtocolError, RemoteProtocolError
 from doorkeeper.rules.codes import ErrorCode
 from doorkeeper.rules.verdict import RuleId, Violation
-from doorkeeper.wire.answers import mirrors_of, code_for, error_response, fault_code
+from doorkeeper.wire.answers import code_for, error_response, fault_code, mirrors_of
 from doorkeeper.wire.broker_registration import BROKER_REGISTRATION
 from doorkeeper.wire.codec import decode_body, decode_response, encode_body, encode_response
 from doorkeeper.wire.codes import wire_code

@@ -128,6 +128,10 @@ class TestWhatExists:
         asked, body = request_with(case_of(12, 4, Kind.GROUP_ID), LONG)
         assert len(judge_request(asked, body, ENFORCED, exists=lambda kind, name: True).refused) == 1
 
+    def test_is_unknown_unless_somebody_is_asked(self) -> None:
+        body = replace(filled(DELETE_GROUPS, 2), groups_names=(LONG,))
+        assert len(judge_request(header(DELETE_GROUPS, 2), body, ENFORCED).served) == 1
+
     def test_does_not_help_a_client_id(self) -> None:
         asked = header(DELETE_GROUPS, 2, LONG)
         verdict = judge_request(asked, filled(DELETE_GROUPS, 2), ENFORCED, exists=lambda kind, name: True)

@@ -59,6 +59,7 @@ bench: kafka ## Run the benchmarks and rewrite benchmarks/RESULTS.md
 docs: install ## Regenerate the reference pages
 	$(BIN)/doorkeeper rules --format markdown > docs/reference/rules.md
 	$(BIN)/python -m doorkeeper.door.reference > docs/reference/refusals.md
+	$(BIN)/python -m tools.config_reference
 
 .PHONY: lock
 lock: install ## Pin the requirements anew (needs uv)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -13,10 +14,12 @@ from typing import Any, Self
 from tests.kafka.requests import Connection
 
 from doorkeeper.cluster.layout import Wishes, lay_out
+from doorkeeper.cluster.loggers import NodeLoggers
 from doorkeeper.cluster.node import Node
 from doorkeeper.cluster.process import NodeProcess
 from doorkeeper.cluster.server_config import NodeConfig
 from doorkeeper.net.loop import loop_factory
+from doorkeeper.rules.logger_config import ROOT_LOGGER
 from doorkeeper.wire.registry import Door
 
 HOST = "127.0.0.1"
@@ -44,6 +47,7 @@ class RunningCluster:
         )
         self._process = NodeProcess(lay_out(None, wishes) if configs is None else configs)
         self._loop = loop_factory()()
+        self._root_level = logging.getLogger().level
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
     def __enter__(self) -> Self:
@@ -60,6 +64,13 @@ class RunningCluster:
             self.run(self._process.stop())
         finally:
             self._end_loop()
+            self._restore_loggers()
+
+    def _restore_loggers(self) -> None:
+        """Levels belong to the process, and the next test's cluster lives in the same one."""
+        logging.getLogger().setLevel(self._root_level)
+        for name in NodeLoggers().levels().keys() - {ROOT_LOGGER}:
+            logging.getLogger(name).setLevel(logging.NOTSET)
 
     def _end_loop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)

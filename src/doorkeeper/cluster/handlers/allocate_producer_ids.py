@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.cluster.controller.producer_ids import AllocateProducerIdsRequest, decide_allocate_producer_ids
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.cluster.handlers.decided import decide
 from doorkeeper.wire.registry import Door, Served
@@ -16,4 +15,6 @@ SERVED: Final = Served(67, 0, 0, frozenset((Door.CONTROLLER,)))
 
 
 async def at_controller(controller: ControllerRole, call: Call) -> Any:
+    from doorkeeper.cluster.controller.producer_ids import AllocateProducerIdsRequest, decide_allocate_producer_ids
+
     return await decide(controller, call, AllocateProducerIdsRequest, decide_allocate_producer_ids)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.cluster.controller.quotas import AlterClientQuotasRequest, decide_alter_client_quotas
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.cluster.handlers.decided import decide, forward
 from doorkeeper.wire.registry import Door, Served
@@ -17,4 +16,6 @@ at_broker: Final = forward
 
 
 async def at_controller(controller: ControllerRole, call: Call) -> Any:
+    from doorkeeper.cluster.controller.quotas import AlterClientQuotasRequest, decide_alter_client_quotas
+
     return await decide(controller, call, AlterClientQuotasRequest, decide_alter_client_quotas)

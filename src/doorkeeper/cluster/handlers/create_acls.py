@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from doorkeeper.cluster.controller.acls import CreateAclsRequest, decide_create_acls
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.cluster.handlers.decided import decide, forward
 from doorkeeper.wire.registry import Door, Served
@@ -18,6 +17,8 @@ at_broker: Final = forward
 
 
 async def at_controller(controller: ControllerRole, call: Call) -> Any:
+    from doorkeeper.cluster.controller.acls import CreateAclsRequest, decide_create_acls
+
     return await decide(
         controller, call, CreateAclsRequest, lambda image, request: decide_create_acls(image, request, new_id=uuid4)
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from doorkeeper.cluster.controller.create_topics import CreateTopicsRequest, decide_create_topics
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.cluster.handlers.decided import decide, forward
 from doorkeeper.wire.registry import Door, Served
@@ -18,6 +17,8 @@ at_broker: Final = forward
 
 
 async def at_controller(controller: ControllerRole, call: Call) -> Any:
+    from doorkeeper.cluster.controller.create_topics import CreateTopicsRequest, decide_create_topics
+
     return await decide(
         controller,
         call,

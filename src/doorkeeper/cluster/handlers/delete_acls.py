@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.cluster.controller.acls import DeleteAclsRequest, decide_delete_acls
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.cluster.handlers.decided import decide, forward
 from doorkeeper.wire.registry import Door, Served
@@ -17,4 +16,6 @@ at_broker: Final = forward
 
 
 async def at_controller(controller: ControllerRole, call: Call) -> Any:
+    from doorkeeper.cluster.controller.acls import DeleteAclsRequest, decide_delete_acls
+
     return await decide(controller, call, DeleteAclsRequest, decide_delete_acls)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.cluster.controller.delete_topics import DeleteTopicsRequest, decide_delete_topics
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.cluster.handlers.decided import decide, forward
 from doorkeeper.wire.registry import Door, Served
@@ -17,6 +16,8 @@ at_broker: Final = forward
 
 
 async def at_controller(controller: ControllerRole, call: Call) -> Any:
+    from doorkeeper.cluster.controller.delete_topics import DeleteTopicsRequest, decide_delete_topics
+
     enabled = controller.config.flag("delete.topic.enable")
     return await decide(
         controller,

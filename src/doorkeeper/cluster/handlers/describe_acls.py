@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.cluster.controller.acls import AclFilter, describe_acls
 from doorkeeper.cluster.controller.reshape import reshape
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.wire.registry import Door, Served
@@ -17,8 +16,12 @@ SERVED: Final = Served(29, 1, 3, frozenset(Door))
 
 
 def at_broker(broker: BrokerRole, call: Call) -> Any:
+    from doorkeeper.cluster.controller.acls import AclFilter, describe_acls
+
     return call.reshaped(describe_acls(broker.image, reshape(call.body, AclFilter)))
 
 
 def at_controller(controller: ControllerRole, call: Call) -> Any:
+    from doorkeeper.cluster.controller.acls import AclFilter, describe_acls
+
     return call.reshaped(describe_acls(controller.image, reshape(call.body, AclFilter)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.cluster.controller.describe import DescribeConfigsRequest, DescribingNode, describe_configs
 from doorkeeper.cluster.controller.reshape import reshape
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.wire.registry import Door, Served
@@ -25,5 +24,7 @@ def at_controller(controller: ControllerRole, call: Call) -> Any:
 
 
 def _answer(role: BrokerRole | ControllerRole, call: Call) -> Any:
+    from doorkeeper.cluster.controller.describe import DescribeConfigsRequest, DescribingNode, describe_configs
+
     node = DescribingNode(role.node_id, role.config.shown_static, role.loggers.levels())
     return call.reshaped(describe_configs(role.image, reshape(call.body, DescribeConfigsRequest), node))

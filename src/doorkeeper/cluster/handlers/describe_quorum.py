@@ -4,12 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.cluster.controller.cluster_description import (
-    DescribeQuorumRequest,
-    QuorumStatus,
-    ReplicaState,
-    describe_quorum,
-)
 from doorkeeper.cluster.controller.reshape import reshape
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.cluster.handlers.decided import forward
@@ -23,6 +17,13 @@ at_broker: Final = forward
 
 
 def at_controller(controller: ControllerRole, call: Call) -> Any:
+    from doorkeeper.cluster.controller.cluster_description import (
+        DescribeQuorumRequest,
+        QuorumStatus,
+        ReplicaState,
+        describe_quorum,
+    )
+
     log = controller.quorum.log
     now = controller.now_ms()
     registration = controller.image.cluster.controllers.get(controller.node_id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.cluster.controller.config_resources import list_config_resources
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.wire.registry import Door, Served
 
@@ -15,5 +14,7 @@ SERVED: Final = Served(74, 0, 1, frozenset((Door.BROKER,)))
 
 
 def at_broker(broker: BrokerRole, call: Call) -> Any:
+    from doorkeeper.cluster.controller.config_resources import list_config_resources
+
     types = tuple(getattr(call.body, "resource_types", ()))
     return call.reshaped(list_config_resources(broker.image, types, api_version=call.version))

@@ -155,6 +155,22 @@ def test_snapshot_is_made_when_the_log_has_grown(tmp_path: Path) -> None:
     play(tmp_path, scenario, snapshot_bytes=500)
 
 
+def test_snapshot_that_fails_is_not_tried_at_every_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(quorum: MetadataQuorum) -> None:
+        tried: list[int] = []
+
+        def fail(now: int) -> None:
+            tried.append(now)
+            raise StorageError("no space left")
+
+        monkeypatch.setattr(quorum.log, "save_snapshot", fail)
+        while quorum.log.size < 1200:
+            await quorum.decide(setting("x"))
+        assert len(tried) == 2
+
+    play(tmp_path, scenario, snapshot_bytes=500)
+
+
 def test_stopped_quorum_takes_no_decision_but_finishes_those_that_wait(tmp_path: Path) -> None:
     async def scenario(quorum: MetadataQuorum) -> None:
         last = asyncio.ensure_future(quorum.decide(setting("last")))

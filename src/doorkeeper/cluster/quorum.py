@@ -58,6 +58,7 @@ class MetadataQuorum:
         """:param snapshot_bytes: `metadata.log.max.record.bytes.between.snapshots`"""
         self.log = log
         self._snapshot_bytes = snapshot_bytes
+        self._next_snapshot_bytes = snapshot_bytes
         self._clock_ms = clock_ms or (lambda: time.time_ns() // 1_000_000)
         self._waiting: deque[_Waiting] = deque()
         self._wake = asyncio.Event()
@@ -177,11 +178,14 @@ class MetadataQuorum:
                 entry[1].set_result(None)
 
     def _snapshot_if_due(self) -> None:
-        if self.log.size < self._snapshot_bytes:
+        if self.log.size < self._next_snapshot_bytes:
             return
+        # One that fails is tried again after as much log once more, not at every turn.
+        self._next_snapshot_bytes = self.log.size + self._snapshot_bytes
         try:
             snapshot_id = self.log.save_snapshot(self._clock_ms())
         except StorageError as error:
             LOGGER.warning("no snapshot was made: %s", error)
             return
+        self._next_snapshot_bytes = self._snapshot_bytes
         LOGGER.info("made the snapshot %s", snapshot_id.file_name)

@@ -23,6 +23,8 @@ from doorkeeper.rules.config_change import (
     ResourceVerdict,
     judge_changes,
 )
+from doorkeeper.rules.properties import parse_properties
+from doorkeeper.rules.static_config import make_layer
 from doorkeeper.rules.verdict import RuleId
 
 BROKER, TOPIC, GROUP = ResourceType.BROKER, ResourceType.TOPIC, ResourceType.GROUP
@@ -332,6 +334,30 @@ def test_may_be_asked_by_many_threads_at_once() -> None:
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda change: judge_changes([change], THREE), changes * 20))
     assert together == alone * 20
+
+
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        sets(BROKER, "1", ssl_key_password=SECRET),
+        BrokerContext(static={"ssl.key.password": SECRET}, applied={"ssl.key.password": SECRET}),
+        Context(
+            brokers={1: BrokerContext({"ssl.key.password": SECRET})},
+            controller_static={"ssl.key.password": SECRET},
+            dynamic={(BROKER, "1"): {"listener.name.ssl.ssl.key.password": SECRET}},
+        ),
+        judge_changes([sets(BROKER, "1", listener_name_ssl_ssl_key_password=SECRET)], THREE)[0],
+        make_layer({"listener.name.ssl.ssl.key.password": SECRET, "ssl.key.password": SECRET}),
+        parse_properties(f"ssl.key.password={SECRET}")[0],
+    ],
+    ids=lambda shown: type(shown).__name__,
+)
+def test_values_stay_out_of_texts(shown: object) -> None:
+    assert SECRET not in repr(shown)
+    assert SECRET not in f"{shown}"
 
 
 _ENTRIES = st.tuples(

@@ -64,8 +64,8 @@ class BrokerContext:
     Only the keys that a broker reports at registration are looked at, so both doors judge alike.
     """
 
-    static: Mapping[str, str] | None = None
-    applied: Mapping[str, str] | None = None
+    static: Mapping[str, str] | None = field(default=None, repr=False)
+    applied: Mapping[str, str] | None = field(default=None, repr=False)
     """The dynamic configs it runs with, where somebody asked it; None: those stored, as far as they are lawful."""
     config: StaticConfig = field(init=False, repr=False, compare=False)
 
@@ -78,8 +78,8 @@ class Context:
     """Everything outside the request that a verdict depends on."""
 
     brokers: Mapping[int, BrokerContext]
-    controller_static: Mapping[str, str] = field(default_factory=dict)
-    dynamic: Mapping[tuple[ResourceType, str], Mapping[str, str]] = field(default_factory=dict)
+    controller_static: Mapping[str, str] = field(default_factory=dict, repr=False)
+    dynamic: Mapping[tuple[ResourceType, str], Mapping[str, str]] = field(default_factory=dict, repr=False)
     """The dynamic configs stored, by resource; those of the cluster default under (BROKER, "")."""
     topics: Container[str] | None = None
     """The topics that exist; None: every one does."""

@@ -5,7 +5,7 @@ Sources: `IncrementalAlterConfigsRequest`, `AlterConfigsRequest`, `ConfigResourc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,8 @@ class ConfigEntry:
 
     name: str
     operation: int
-    value: str | None
+    value: str | None = field(repr=False)
+    """Left out of the text of the entry: it may be a password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class ResourceVerdict:
     rule: RuleId | None = None
     refused_by: tuple[int, ...] = ()
     """The brokers that would refuse it, where the verdict is a broker's."""
-    proposed: Mapping[str, str] | None = None
+    proposed: Mapping[str, str] | None = field(default=None, repr=False)
     """The configs that the resource has after an accepted change."""
 
     @property

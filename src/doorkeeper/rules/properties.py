@@ -6,7 +6,7 @@ else must be escaped as \\uXXXX; `decode_properties` does that, `parse_propertie
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.rules.javatext import join_surrogates
@@ -28,7 +28,7 @@ class Property:
     """One entry, with the number of the line on which it starts (from 1)."""
 
     key: str
-    value: str
+    value: str = field(repr=False)
     line: int
 
 

@@ -116,12 +116,12 @@ def _with_node_id_synonyms(raw: Mapping[str, str]) -> dict[str, str]:
 class Layer:
     """Dynamic configs of one level, looked through once for all the brokers that they are laid over."""
 
-    texts: Mapping[str, str]
-    values: Mapping[str, ParsedValue]
+    texts: Mapping[str, str] = field(repr=False)
+    values: Mapping[str, ParsedValue] = field(repr=False)
     """The parsed values of the keys that Kafka knows."""
     hides: frozenset[str]
     """Keys of the layers below that say the same in another unit (`log.retention.hours`)."""
-    prefixed: tuple[tuple[str, str], ...]
+    prefixed: tuple[tuple[str, str], ...] = field(repr=False)
     """The entries with a listener's prefix."""
 
 

@@ -154,6 +154,8 @@ def test_the_text_names_resource_code_and_reason(folder: Path) -> None:
         ("changes: [{type: topic, type: group, configs: []}]", "key 'type' stands twice"),
         ('{"changes": [{"type": "topic", "type": "group", "configs": []}]}', "stands twice"),
         ("changes: !!python/object:os.system []", "broken YAML"),
+        ("[" * 100_000, "nested too deeply"),
+        ("changes: " + "[" * 100_000, "nested too deeply"),
     ],
 )
 def test_a_bad_file_is_one_clear_line(folder: Path, text: str, words: str) -> None:
@@ -180,11 +182,38 @@ def test_a_current_file_may_only_set(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--broker", "x=1.properties"), ("--broker", "1"), ("--door", "broker"), ("--door", "cellar:1")]
+    "arguments",
+    [
+        ("--broker", "x=1.properties"),
+        ("--broker", "1"),
+        ("--broker", "1" * 5000 + "=1.properties"),
+        ("--broker", "1=1.properties", "--broker", "1=2.properties"),
+        ("--door", "broker"),
+        ("--door", "cellar:1"),
+        ("--door", "broker:99999999999"),
+        ("--broker", "1=1.properties", "--door", "broker:2"),
+    ],
 )
 def test_a_bad_option_is_a_usage_error(folder: Path, arguments: tuple[str, ...]) -> None:
     (folder / "c.yaml").write_text(DEFAULT_THREADS)
     assert check("c.yaml", *arguments).exit_code == 2
+
+
+def test_a_yaml_file_may_begin_with_a_brace(folder: Path) -> None:
+    (result,) = judge(folder, "{changes: [{type: topic, name: t, configs: [{name: retention.ms, value: 5}]}]}")
+    assert result["verdict"] == "accepted"
+
+
+def test_a_default_that_contradicts_itself_is_refused_without_any_broker(folder: Path) -> None:
+    pair = "{name: log.retention.ms, value: 5}, {name: log.local.retention.ms, value: 6}"
+    (result,) = judge(folder, f"changes: [{{type: broker, name: '', configs: [{pair}]}}]")
+    assert (result["code"], result["refused_by"]) == (42, [])
+
+
+def test_a_broker_id_of_any_length_is_judged(folder: Path) -> None:
+    name = "1" * 5000
+    (result,) = judge(folder, f"changes: [{{type: broker, name: '{name}', configs: []}}]")
+    assert result["code"] == 42
 
 
 def test_a_brokers_file_that_is_not_there_is_named(folder: Path) -> None:

@@ -190,6 +190,13 @@ class TestUnreportedStatics:
     def test_what_the_request_itself_shows_is_refused(self, configs: dict[str, str]) -> None:
         assert judged(sets(BROKER, "1", **configs), UNREPORTED).code is ErrorCode.INVALID_REQUEST
 
+    def test_a_default_is_judged_by_itself_where_no_broker_is_registered(self) -> None:
+        nobody = Context(brokers={}, controller_static=CONTROLLER)
+        refused = judged(sets(BROKER, "", log_local_retention_ms="6", log_retention_ms="5"), nobody)
+        assert (refused.code, refused.refused_by) == (ErrorCode.INVALID_REQUEST, ())
+        assert judged(sets(BROKER, "", log_local_retention_ms="5", log_retention_ms="5"), nobody).accepted
+        assert judged(sets(BROKER, "", num_io_threads="99"), nobody).accepted
+
     def test_directories_may_be_freed_but_not_cordoned(self) -> None:
         context = replace(UNREPORTED, dynamic={(BROKER, "1"): {"cordoned.log.dirs": "/a,/b"}})
         assert judged(sets(BROKER, "1", cordoned_log_dirs="/b"), context).accepted

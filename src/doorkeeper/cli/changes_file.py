@@ -77,16 +77,22 @@ def read_document(path: Path) -> Any:
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 (byte {error.start})") from error
     try:
-        if text.lstrip().startswith("{"):  # JSON first: YAML reads a JSON escape of a surrogate pair wrongly
+        if not text.lstrip().startswith(("{", "[")):
+            return _read_yaml(text)
+        try:  # JSON first: YAML reads a JSON escape of a surrogate pair wrongly
             return _read_json(text)
-        if text.lstrip().startswith("["):  # may be either
-            with suppress(ValueError):
-                return _read_json(text)
-        return yaml.load(text, Loader=_TextLoader)  # noqa: S506 - a SafeLoader that builds text, lists and mappings only
-    except (yaml.YAMLError, RecursionError) as error:
+        except ValueError as error:
+            with suppress(yaml.YAMLError):  # YAML has braces and brackets, too
+                return _read_yaml(text)
+            raise InputError(f"{path}: broken JSON: {error}") from error
+    except RecursionError as error:
+        raise InputError(f"{path}: nested too deeply") from error
+    except yaml.YAMLError as error:
         raise InputError(f"{path}: broken YAML: {_one_line(error)}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: broken JSON: {error}") from error
+
+
+def _read_yaml(text: str) -> Any:
+    return yaml.load(text, Loader=_TextLoader)  # noqa: S506 - a SafeLoader that builds text, lists and mappings only
 
 
 def _read_json(text: str) -> Any:

@@ -20,7 +20,7 @@ from doorkeeper.rules.config_change import (
     ResourceType,
     judge_changes,
 )
-from doorkeeper.rules.javatext import escape_for_display
+from doorkeeper.rules.javatext import escape_for_display, parse_int
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,12 +71,15 @@ def command(
           - {name: num.io.threads, op: set, value: 16}    # set, delete, append, subtract
     """
     changes = load_changes(file)
-    static = dict(_broker_option(option) for option in brokers)
+    static = _broker_options(brokers)
+    judge_at = _door_option(door)
+    if static and isinstance(judge_at, BrokerDoor) and judge_at.id not in static:
+        raise click.BadParameter(f"broker {judge_at.id} has no --broker", param_hint="--door")
     context = Context(
         brokers=_registered(static, changes),
         controller_static=load_properties(controller) if controller else {},
         dynamic=load_current(current) if current else {},
-        door=_door_option(door),
+        door=judge_at,
     )
     verdicts = judge_changes(changes, context)
     if format_ == "json":
@@ -89,11 +92,22 @@ def command(
     ctx.exit(EXIT_VIOLATIONS if any(verdict.code for verdict in verdicts) else EXIT_LAWFUL)
 
 
-def _broker_option(option: str) -> tuple[int, BrokerContext]:
-    broker, equals, path = option.partition("=")
-    if not equals or not (broker.isascii() and broker.isdigit()):
-        raise click.BadParameter(f"'{option}' is not ID=FILE", param_hint="--broker")
-    return int(broker), BrokerContext(static=load_properties(Path(path)))
+def _broker_options(options: Sequence[str]) -> dict[int, BrokerContext]:
+    brokers: dict[int, BrokerContext] = {}
+    for option in options:
+        number, equals, path = option.partition("=")
+        broker = _id(number)
+        if not equals or broker is None:
+            raise click.BadParameter(f"'{escape_for_display(option)}' is not ID=FILE", param_hint="--broker")
+        if broker in brokers:
+            raise click.BadParameter(f"broker {broker} is given twice", param_hint="--broker")
+        brokers[broker] = BrokerContext(static=load_properties(Path(path)))
+    return brokers
+
+
+def _id(text: str) -> int | None:
+    """A node id in plain digits, as Kafka's ints go."""
+    return parse_int(text) if text.isascii() and text.isdigit() else None
 
 
 def _registered(static: Mapping[int, BrokerContext], changes: Sequence[ResourceChange]) -> Mapping[int, BrokerContext]:
@@ -101,7 +115,7 @@ def _registered(static: Mapping[int, BrokerContext], changes: Sequence[ResourceC
     if static:
         return static
     named = {change.name for change in changes if change.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER)}
-    ids = {int(name) for name in named if name.isascii() and name.isdigit()}
+    ids = {broker for name in named if (broker := _id(name)) is not None}
     if named:
         click.echo("No --broker given: broker configs are judged without any broker's static configs.", err=True)
     return {broker: BrokerContext(static=None) for broker in sorted(ids)}
@@ -110,10 +124,12 @@ def _registered(static: Mapping[int, BrokerContext], changes: Sequence[ResourceC
 def _door_option(door: str) -> BrokerDoor | ControllerDoor:
     if door == "controller":
         return ControllerDoor()
-    role, _, broker = door.partition(":")
-    if role != "broker" or not (broker.isascii() and broker.isdigit()):
-        raise click.BadParameter(f"'{door}' is neither 'controller' nor 'broker:ID'", param_hint="--door")
-    return BrokerDoor(int(broker))
+    role, _, number = door.partition(":")
+    broker = _id(number)
+    if role != "broker" or broker is None:
+        shown = escape_for_display(door)
+        raise click.BadParameter(f"'{shown}' is neither 'controller' nor 'broker:ID'", param_hint="--door")
+    return BrokerDoor(broker)
 
 
 def _resource(verdict: ResourceVerdict) -> str:

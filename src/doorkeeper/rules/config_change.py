@@ -175,7 +175,7 @@ def _judge_broker(change: ResourceChange, context: Context) -> ResourceVerdict:
         return _refused(change, refusal, _brokers_concerned(change.name, context))
     refusals = _refusals_of_brokers(change.name, layer, context)
     if refusals:
-        return _refused(change, _summed_up(change.name, refusals, context), sorted(refusals))
+        return _refused(change, _summed_up(change.name, refusals, context), sorted(refusals.keys() - {_NOBODY}))
     return _store_broker(change, stored, context)
 
 
@@ -211,6 +211,8 @@ def _brokers_concerned(name: str, context: Context) -> tuple[int, ...]:
 
 
 _UNKNOWN_BROKER: Final = BrokerContext()
+_NOBODY: Final = -1
+"""Who judges a cluster-wide default where no broker is registered: one that knows only the change itself."""
 
 
 def _reported(name: str, context: Context) -> bool:
@@ -224,7 +226,7 @@ def _refusals_of_brokers(name: str, proposed: Layer, context: Context) -> dict[i
     default = stored_in_force(context.stored(ResourceType.BROKER, ""), per_broker=False)
     changed = differing(proposed.texts, default.texts)
     refusals = {}
-    for broker_id in _brokers_concerned(name, context):
+    for broker_id in _brokers_concerned(name, context) or (_NOBODY,):
         broker = context.brokers.get(broker_id, _UNKNOWN_BROKER)
         static = broker.config
         own = stored_in_force(context.stored(ResourceType.BROKER, str(broker_id)), per_broker=True)

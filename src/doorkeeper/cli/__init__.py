@@ -6,6 +6,7 @@ Promised: results on stdout, all else on stderr; exit 0 lawful, 1 violations fou
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Any, Final
 
@@ -55,6 +56,24 @@ class LazyGroup(click.Group):
         except DoorkeeperError as error:
             click.echo(f"doorkeeper: {error}", err=True)
             ctx.exit(EXIT_COULD_NOT_JUDGE)
+        except BrokenPipeError:  # the reader has left, as `head` does: nobody is there to be told
+            _drop_output()
+            ctx.exit(EXIT_COULD_NOT_JUDGE)
+        except OSError as error:  # a full disk, most likely; 1 would say that violations were found
+            _drop_output()
+            click.echo(f"doorkeeper: {error.filename or 'output'}: {error.strerror or error}", err=True)
+            ctx.exit(EXIT_COULD_NOT_JUDGE)
+
+
+def _drop_output() -> None:
+    """Send what is still in the buffer of standard output nowhere, lest Python fail on it again at its end."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (AttributeError, OSError):  # closed, or a test's
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

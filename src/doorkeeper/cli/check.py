@@ -116,7 +116,7 @@ def _kind_command(name: str) -> click.Command:
 def _values(names: tuple[str, ...], file: Path | None, separator: bytes) -> Iterator[str]:
     for position, name in enumerate(names, 1):
         if name == "-":
-            yield from _split(sys.stdin.buffer.read(), separator, "standard input")
+            yield from _split(_read_input(), separator, "standard input")
             continue
         try:
             name.encode("utf-8")
@@ -129,6 +129,15 @@ def _values(names: tuple[str, ...], file: Path | None, separator: bytes) -> Iter
         except OSError as error:
             raise InputError(f"{file}: {error.strerror}") from error
         yield from _split(data, separator, str(file))
+
+
+def _read_input() -> bytes:
+    if sys.stdin is None:
+        raise InputError("standard input: closed")
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise InputError(f"standard input: {error.strerror}") from error
 
 
 def _split(data: bytes, separator: bytes, origin: str) -> Iterator[str]:

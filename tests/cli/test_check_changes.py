@@ -219,3 +219,12 @@ def test_a_broker_id_of_any_length_is_judged(folder: Path) -> None:
 def test_a_brokers_file_that_is_not_there_is_named(folder: Path) -> None:
     (folder / "c.yaml").write_text(DEFAULT_THREADS)
     assert check("c.yaml", "--broker", "1=none").stderr == "doorkeeper: none: No such file or directory\n"
+
+
+def test_says_which_static_configs_it_can_not_know(folder: Path) -> None:
+    (folder / "1.properties").write_text(STATIC_1.replace("=8", "=${env:THREADS}"))
+    (folder / "c.yaml").write_text(DEFAULT_THREADS)
+    result = check("c.yaml", "--broker", "1=1.properties")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("1.properties: only the broker knows")
+    assert result.stderr.endswith(": num.io.threads\n")

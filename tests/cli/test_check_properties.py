@@ -96,3 +96,25 @@ def test_a_file_that_cannot_be_read_is_one_clear_line(tmp_path: Path, data: byte
     result = check(path)
     assert result.exit_code == 3
     assert result.stderr.startswith(f"doorkeeper: {path}: {words}")
+
+
+PROVIDED = """\
+config.providers=env,file
+config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider
+num.io.threads=${env:IO_THREADS}
+listener.name.plaintext.num.network.threads=${file:/etc/kafka/threads:network}
+ssl.keystore.password=${env:KEYSTORE_PASSWORD}
+"""
+
+
+def test_what_a_config_provider_gives_is_not_judged(tmp_path: Path) -> None:
+    listeners = "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093"
+    text = GOOD.replace(listeners, "listeners=${env:LISTENERS}") + PROVIDED
+    found = findings(tmp_path, text, 0)
+    assert [finding["severity"] for finding in found] == ["warning"] * 4
+    assert "config provider env and is not judged" in found[0]["message"]
+
+
+def test_a_variable_of_no_provider_is_a_value_like_any_other(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, GOOD + "config.providers=file\nnum.io.threads=${env:IO_THREADS}\n", 1)
+    assert (finding["severity"], finding["key"]) == ("refused", "num.io.threads")

@@ -21,6 +21,8 @@ from doorkeeper.rules.config_change import (
     judge_changes,
 )
 from doorkeeper.rules.javatext import escape_for_display, parse_int
+from doorkeeper.rules.reported_config import select_reported
+from doorkeeper.rules.static_config import variable_providers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +103,11 @@ def _broker_options(options: Sequence[str]) -> dict[int, BrokerContext]:
             raise click.BadParameter(f"'{escape_for_display(option)}' is not ID=FILE", param_hint="--broker")
         if broker in brokers:
             raise click.BadParameter(f"broker {broker} is given twice", param_hint="--broker")
-        brokers[broker] = BrokerContext(static=load_properties(Path(path)))
+        static = load_properties(Path(path))
+        if unknown := sorted(key for key, text in select_reported(static).items() if variable_providers(text)):
+            note = f"{path}: only the broker knows what these are, and what depends on them is not judged: "
+            click.echo(note + ", ".join(unknown), err=True)
+        brokers[broker] = BrokerContext(static=static)
     return brokers
 
 

@@ -16,8 +16,8 @@ from doorkeeper.rules.broker_checks import ALL_CHECKS
 from doorkeeper.rules.broker_config import base_name
 from doorkeeper.rules.codes import ErrorCode
 from doorkeeper.rules.config_schema import ConfigProblem, parse_value
-from doorkeeper.rules.javatext import escape_for_display
-from doorkeeper.rules.static_config import SCHEMA, StaticConfig, View
+from doorkeeper.rules.javatext import escape_for_display, split_list
+from doorkeeper.rules.static_config import SCHEMA, StaticConfig, View, variable_providers
 from doorkeeper.rules.verdict import Kind, RuleId, Violation
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _IDS: Final = frozenset(("node.id", "broker.id"))
 _PLUGIN_PREFIXES: Final = ("listener.name.", "config.providers.", "metrics.jmx.", "rsm.config.", "rlmm.config.")
 """Names that go on with what Kafka passes to others."""
+_PROVIDERS: Final = "config.providers"
 _CLOSE: Final = 0.8  # similarity from which a name counts as a slip of the pen
 
 
@@ -56,7 +57,12 @@ def _missing(static: Mapping[str, str]) -> Iterator[PropertyViolation]:
 
 
 def _bad_values(static: Mapping[str, str]) -> Iterator[PropertyViolation]:
+    known = set(split_list(static.get(_PROVIDERS, "")))
     for name, text in static.items():
+        if asked := [provider for provider in variable_providers(text) if provider in known]:
+            message = f"The value of {name} comes from config provider {', '.join(asked)} and is not judged"
+            yield _violation(RuleId.CONFIG_VALUE_INVALID, message, name, warning=True)
+            continue
         key = SCHEMA.get(base_name(name))
         parsed = parse_value(key, text) if key else None
         if key and isinstance(parsed, ConfigProblem):

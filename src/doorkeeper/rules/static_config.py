@@ -8,6 +8,7 @@ Sources: `AbstractConfig`, `AbstractKafkaConfig.populateSynonyms`, `DynamicBroke
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -28,6 +29,7 @@ LISTENER_PREFIX: Final = "listener.name."
 SENSITIVE: Final = frozenset(name for name, key in SCHEMA.items() if key.sensitive)
 _PARSED: Final = 8192  # values remembered; the same few are sent again and again
 _NODE_ID, _BROKER_ID = "node.id", "broker.id"
+_VARIABLE: Final = re.compile(r"\$\{([^}]*?):(?:[^}]*?:)?[^}]*?\}")  # ConfigTransformer.DEFAULT_PATTERN
 
 
 class UndeclaredKeyError(LookupError):
@@ -58,11 +60,16 @@ def parse_known(name: str, text: str) -> ParsedValue | ConfigProblem:
     return parse_value(SCHEMA[name], text) if name in SENSITIVE else parse_plain(name, text)
 
 
+def variable_providers(text: str) -> list[str]:
+    """The config providers that a value asks, in order: `["env"]` for `${env:THREADS}`."""
+    return _VARIABLE.findall(text) if "${" in text else []
+
+
 class StaticConfig:
     """A server.properties, parsed key by key when first asked; None stands for configs that nobody reported.
 
-    A value that does not parse is as good as unknown: it may be a variable (`${env:THREADS}`) that only the broker
-    can resolve, and a broker that started has resolved it.
+    A value with a variable (`${env:THREADS}`) is unknown, for only the broker can resolve it; so is one that does not
+    parse, for a broker that started has read it.
     """
 
     __slots__ = ("_raw", "_values", "known", "lawful", "memo")
@@ -97,7 +104,7 @@ class StaticConfig:
     def _parse(self, key: str) -> ParsedValue | ConfigProblem:
         text = self._raw.get(key)
         if text is not None:
-            return parse_value(SCHEMA[key], text)
+            return ConfigProblem(key, "a variable") if variable_providers(text) else parse_value(SCHEMA[key], text)
         if not self.known or SCHEMA[key].required:
             return ConfigProblem(key, "not reported")
         return default_value(SCHEMA[key])

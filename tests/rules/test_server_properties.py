@@ -170,3 +170,23 @@ def test_an_advertised_controller_listener_counts() -> None:
 def test_never_shows_a_secret() -> None:
     static = COMBINED | {"ssl.keystore.password": "hunter2", "sasl.jaas.config": "hunter2"}
     assert not any("hunter2" in message for message in messages(static))
+
+
+class TestConfigProviders:
+    """`${env:X}` is what the provider `env` gives, where `config.providers` names it."""
+
+    def test_a_provided_value_is_not_judged_and_is_told(self) -> None:
+        static = COMBINED | {"config.providers": "env, file", "num.io.threads": "${env:THREADS}"}
+        (warning,) = check_properties(static)
+        assert (warning.warning, warning.parameters) == (True, {"key": "num.io.threads"})
+        assert "config provider env" in warning.message
+
+    @pytest.mark.parametrize("key", ["listeners", "log.retention.ms", "max.connections.per.ip.overrides"])
+    def test_cross_checks_do_not_guess_it(self, key: str) -> None:
+        provided = {"config.providers": "file", key: "${file:/etc/kafka/secrets:value}"}
+        assert faults(COMBINED | {"log.local.retention.ms": "5"} | provided) == []
+
+    @pytest.mark.parametrize("providers", [{}, {"config.providers": ""}, {"config.providers": "file"}])
+    def test_without_its_provider_it_is_a_text_like_any_other(self, providers: dict[str, str]) -> None:
+        (fault,) = faults(COMBINED | providers | {"num.io.threads": "${env:THREADS}"})
+        assert fault.rule is RuleId.CONFIG_VALUE_INVALID

@@ -186,6 +186,17 @@ class TestConfigProviders:
         provided = {"config.providers": "file", key: "${file:/etc/kafka/secrets:value}"}
         assert faults(COMBINED | {"log.local.retention.ms": "5"} | provided) == []
 
+    def test_nor_what_it_gives_a_listener(self) -> None:
+        sasl = {
+            "listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "sasl.mechanism.inter.broker.protocol": "PLAIN",
+            "inter.broker.listener.name": "PLAINTEXT",
+        }
+        enabled = "listener.name.plaintext.sasl.enabled.mechanisms"
+        assert faults(COMBINED | sasl | {enabled: "GSSAPI"}) != []
+        provided = {"config.providers": "env", enabled: "${env:MECHANISMS}"}
+        assert faults(COMBINED | sasl | provided) == []
+
     @pytest.mark.parametrize("providers", [{}, {"config.providers": ""}, {"config.providers": "file"}])
     def test_without_its_provider_it_is_a_text_like_any_other(self, providers: dict[str, str]) -> None:
         (fault,) = faults(COMBINED | providers | {"num.io.threads": "${env:THREADS}"})

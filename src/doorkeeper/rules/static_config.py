@@ -220,8 +220,10 @@ class View:
         text = self.prefixed.get(name)
         if text is None:
             text = self.static.text(name)
-        if text is None:
-            return self.value(key)
+            if text is None:
+                return self.value(key)
+            if variable_providers(text):
+                raise UnknownStaticError(name)
         parsed = parse_known(key, text)
         if isinstance(parsed, ConfigProblem):
             raise UnknownStaticError(name)  # a dynamic one would have been refused before

@@ -190,6 +190,12 @@ class TestUnreportedStatics:
     def test_what_the_request_itself_shows_is_refused(self, configs: dict[str, str]) -> None:
         assert judged(sets(BROKER, "1", **configs), UNREPORTED).code is ErrorCode.INVALID_REQUEST
 
+    @pytest.mark.parametrize("text", ["${env:THREADS}", "many"])
+    def test_a_listeners_value_that_nobody_can_read_makes_no_refusal(self, text: str) -> None:
+        static = STATIC | {"listener.name.plaintext.num.network.threads": text}
+        context = Context(brokers={1: BrokerContext(static)}, controller_static=CONTROLLER)
+        assert judged(sets(BROKER, "1", listener_name_plaintext_num_network_threads="99"), context).accepted
+
     def test_a_default_is_judged_by_itself_where_no_broker_is_registered(self) -> None:
         nobody = Context(brokers={}, controller_static=CONTROLLER)
         refused = judged(sets(BROKER, "", log_local_retention_ms="6", log_retention_ms="5"), nobody)

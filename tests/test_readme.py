@@ -1,7 +1,6 @@
 """The README's Python examples are true."""
 
 import doctest
-import re
 from pathlib import Path
 
 
@@ -10,15 +9,3 @@ def test_the_readmes_examples_run() -> None:
     failures, tried = doctest.testfile(str(readme), module_relative=False)
     assert tried > 0
     assert failures == 0
-
-
-def test_every_link_between_pages_leads_somewhere() -> None:
-    root = Path(__file__).parents[1]
-    pages = [root / "README.md", root / "CONTRIBUTING.md", *(root / "docs").rglob("*.md")]
-    broken = [
-        f"{page.relative_to(root)}: {target}"
-        for page in pages
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
-        if not (page.parent / target).exists()
-    ]
-    assert broken == []

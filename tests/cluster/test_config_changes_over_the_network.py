@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -157,6 +158,7 @@ def test_legacy_alter_configs_refuses_null_too(cluster: RunningCluster, door: Do
 @BOTH_DOORS
 def test_logger_levels_change_and_come_back(cluster: RunningCluster, door: Door) -> None:
     name = "doorkeeper.net"
+    logging.getLogger(name).setLevel(logging.NOTSET)  # whatever another test left behind in this process
     before = described(cluster, door, wire.BROKER_LOGGER, "1")[name]
     for operation, level in ((Operation(name, "TRACE"), "TRACE"), (Operation(name, None, wire.DELETE), before)):
         (outcome,) = alter(cluster, door, Change(wire.BROKER_LOGGER, "1", (operation,)))

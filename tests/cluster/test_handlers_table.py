@@ -12,10 +12,6 @@ from doorkeeper.cluster.handlers.table import MODULES, handlers_for, registry_fo
 from doorkeeper.wire.broker_registration import BROKER_REGISTRATION
 from doorkeeper.wire.registry import Door
 
-FETCH = 1
-CONTROL_PLANE_ONLY = {FETCH: {Door.CONTROLLER}}
-"""Served at one door here and at both in Kafka: the data plane's half is not a control plane's."""
-
 
 def kafkas() -> dict[int, dict[str, str]]:
     text = resources.files("doorkeeper.rules").joinpath("facts", "apis.csv").read_text(encoding="utf-8")
@@ -26,12 +22,10 @@ def kafkas() -> dict[int, dict[str, str]]:
 def test_api_is_served_at_the_doors_and_versions_that_kafka_serves_it_at(module: object) -> None:
     served = module.SERVED  # type: ignore[attr-defined]
     theirs = kafkas()[served.api_key]
-    expected = CONTROL_PLANE_ONLY.get(served.api_key, {Door(one) for one in theirs["listeners"].split()})
-    assert set(served.doors) == expected
+    assert set(served.doors) == {Door(one) for one in theirs["listeners"].split()}
     newest = 6 if served.api_key == BROKER_REGISTRATION else int(theirs["stable_version"])
     assert served.highest == newest
-    if served.api_key != FETCH:
-        assert served.lowest == int(theirs["first_version"])
+    assert served.lowest == int(theirs["first_version"])
 
 
 @pytest.mark.parametrize("door", list(Door))

@@ -81,6 +81,11 @@ class Connection:
         """Close the socket."""
         self._socket.close()
 
+    def reset(self) -> None:
+        """End the connection at once, as a peer that dies does."""
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._socket.close()
+
     def call(self, request: RequestPayload) -> Any:
         """Send a request made of kio's classes and return the response, likewise."""
         buffer = self.exchange(request)
@@ -91,10 +96,17 @@ class Connection:
 
     def exchange(self, request: RequestPayload) -> bytes:
         """Send a request and return the bytes of its response, header first."""
-        frame = self._frame(request)
-        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+        self.send(request)
         (size,) = struct.unpack(">i", self._receive(4))
         return self._receive(size)
+
+    def send(self, request: RequestPayload) -> None:
+        """Send a request that gets no response."""
+        self.send_bytes(self._frame(request))
+
+    def send_bytes(self, frame: bytes) -> None:
+        """Send a frame of any bytes."""
+        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
 
     def _frame(self, request: RequestPayload) -> bytes:
         header_type = request.__header_schema__

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from doorkeeper.cluster.broker.channel import ControllerChannel
+from doorkeeper.cluster.broker.data_plane import open_data_plane
 from doorkeeper.cluster.broker.follower import MetadataFollower
 from doorkeeper.cluster.broker.lifecycle import BrokerLifecycle, Identity
 from doorkeeper.cluster.broker.role import BrokerRole
@@ -146,7 +147,9 @@ class Node:
         source.subscribe(self._apply_limits)
         self._spawn("lifecycle", lifecycle.run())
         await self._until_unfenced(broker, lifecycle, source)
-        broker.start_serving()
+        data = open_data_plane(config, [one.path for one in directories.data], source.image)
+        data.start(self._spawn)
+        broker.start_serving(data)
 
     async def _until_unfenced(
         self, broker: BrokerRole, lifecycle: BrokerLifecycle, source: MetadataQuorum | MetadataFollower
@@ -223,7 +226,10 @@ class Node:
     async def stop(self) -> None:
         """Take leave of the controller, answer what is in flight, and close."""
         await self._leave()
+        if self.broker is not None:
+            self.broker.stop_waiting()
         await self._close(Door.BROKER)
+        await self._cancel("logs")
         if self.broker is not None:
             self.broker.stop()
         await self._cancel("follower", "lifecycle")

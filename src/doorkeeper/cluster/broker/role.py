@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from kio.schema.errors import ErrorCode
 
 from doorkeeper.cluster.broker.channel import ControllerChannel
+from doorkeeper.cluster.broker.data_plane import DataPlane
 from doorkeeper.cluster.broker.forwarding import Forwarder
 from doorkeeper.cluster.broker.lifecycle import BrokerLifecycle
 from doorkeeper.cluster.door import DoorService
@@ -57,6 +58,7 @@ class BrokerRole:
         self.loggers = loggers
         self.lifecycle: BrokerLifecycle | None = None
         """Set once the broker's addresses are known."""
+        self._data: DataPlane | None = None
         self._timeout = config.seconds("request.timeout.ms")
         self.forwarder = Forwarder(channel, self._timeout)
         self.door: DoorService[BrokerRole] = DoorService(self, registry, handlers_for(Door.BROKER), self._gate)
@@ -74,8 +76,16 @@ class BrokerRole:
         """The newest metadata that this broker knows."""
         return self._source.image
 
-    def start_serving(self) -> None:
+    @property
+    def data(self) -> DataPlane:
+        """What the broker keeps for its clients; there before any request is let in."""
+        assert self._data is not None
+        return self._data
+
+    def start_serving(self, data: DataPlane) -> None:
         """The broker has been unfenced for the first time, and knows it: let requests in."""
+        self._data = data
+        self._source.subscribe(data.follow)
         self._started.set()
 
     def _gate(self) -> Awaitable[None] | None:
@@ -110,7 +120,14 @@ class BrokerRole:
         if code and code != ErrorCode.topic_already_exists:
             LOGGER.info("a topic was not created: %s", ErrorCode(code).name)
 
+    def stop_waiting(self) -> None:
+        """Answer the requests that wait for something to happen: the broker is about to stop."""
+        if self._data is not None:
+            self._data.stop_waiting()
+
     def stop(self) -> None:
-        """Create nothing more."""
+        """Create nothing more, and have everything on the disk."""
+        if self._data is not None:
+            self._data.close(-1 if self.lifecycle is None else self.lifecycle.epoch)
         for task in self._being_created.values():
             task.cancel()

@@ -1,4 +1,6 @@
-"""Fetch (1), at the controller's door: the metadata log for its followers. From KafkaRaftClient.handleFetchRequest.
+"""Fetch (1): records of topics at a broker's door (see `fetch_records`), the metadata log at the controller's.
+
+The latter is from KafkaRaftClient.handleFetchRequest.
 
 The log is kept by one voter, and only what is on disk is ever served: the end of the log is the high watermark.
 """
@@ -10,21 +12,24 @@ from typing import TYPE_CHECKING, Any, Final
 from kio.schema.errors import ErrorCode
 
 from doorkeeper.cluster.handlers.call import Call
+from doorkeeper.cluster.handlers.fetch_records import fetch_records as at_broker
 from doorkeeper.cluster.metadata_log import METADATA_TOPIC_ID, READ_BYTES
 from doorkeeper.wire.registry import Door, Served
 
 if TYPE_CHECKING:
     from doorkeeper.cluster.controller_role import ControllerRole
 
-SERVED: Final = Served(1, 13, 18, frozenset((Door.CONTROLLER,)))
-"""From version 13 on topics go by id, as followers of the metadata log have it since Kafka 3.9."""
+__all__ = ["SERVED", "at_broker", "at_controller"]
+
+SERVED: Final = Served(1, 4, 18, frozenset((Door.BROKER, Door.CONTROLLER)))
+METADATA_TOPIC: Final = "__cluster_metadata"
 LONGEST_WAIT_SECONDS: Final = 30.0
 
 
 async def at_controller(controller: ControllerRole, call: Call) -> Any:
     body = call.body
     topics = body.topics
-    is_ours = len(topics) == 1 and topics[0].topic_id == METADATA_TOPIC_ID and len(topics[0].partitions) == 1
+    is_ours = len(topics) == 1 and _is_metadata(topics[0]) and len(topics[0].partitions) == 1
     if not is_ours or topics[0].partitions[0].partition != 0:
         return call.refuse(ErrorCode.invalid_request)
     cluster_id = getattr(body, "cluster_id", None)
@@ -47,7 +52,15 @@ async def at_controller(controller: ControllerRole, call: Call) -> Any:
         "current_leader": {"leader_id": controller.node_id, "leader_epoch": log.epoch},
         "records": b"",
     }
-    return call.answer({"responses": [{"topic_id": METADATA_TOPIC_ID, "partitions": [answered | partition]}]})
+    topic = {"topic": METADATA_TOPIC, "topic_id": METADATA_TOPIC_ID, "partitions": [answered | partition]}
+    return call.answer({"responses": [topic]})
+
+
+def _is_metadata(topic: Any) -> bool:
+    """From version 13 on topics go by id, as followers of the metadata log have it since Kafka 3.9."""
+    if hasattr(topic, "topic_id"):
+        return bool(topic.topic_id == METADATA_TOPIC_ID)
+    return bool(topic.topic == METADATA_TOPIC)
 
 
 def _note_observer(controller: ControllerRole, call: Call, fetch_offset: int) -> None:

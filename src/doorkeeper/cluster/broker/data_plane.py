@@ -1,0 +1,41 @@
+"""All that a broker keeps for its clients: logs, fetch sessions, groups, producer ids; started and stopped as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+from doorkeeper.cluster.broker.fetch_sessions import FetchSessions
+from doorkeeper.cluster.broker.logs import BrokerLogs, open_logs
+from doorkeeper.cluster.image.metadata import MetadataImage
+from doorkeeper.cluster.server_config import NodeConfig
+
+
+class DataPlane:
+    """Made by `open_data_plane`, once the broker knows the metadata."""
+
+    def __init__(self, config: NodeConfig, logs: BrokerLogs) -> None:
+        self.logs = logs
+        self.sessions = FetchSessions(config.number("max.incremental.fetch.session.cache.slots"))
+        self.fetch_max_bytes = config.number("fetch.max.bytes")
+
+    def follow(self, image: MetadataImage) -> None:
+        """Take in new metadata."""
+        self.logs.follow(image)
+
+    def start(self, spawn: Callable[[str, Coroutine[Any, Any, None]], None]) -> None:
+        """Begin with the background work."""
+        spawn("logs", self.logs.run())
+
+    def stop_waiting(self) -> None:
+        """Let nobody wait any longer: requests that do are answered with what there is."""
+        self.logs.stop_waiting()
+
+    def close(self, broker_epoch: int) -> None:
+        self.logs.close(broker_epoch)
+
+
+def open_data_plane(config: NodeConfig, directories: Sequence[Path], image: MetadataImage) -> DataPlane:
+    """Open what is kept in these directories."""
+    return DataPlane(config, open_logs(config, directories, image))

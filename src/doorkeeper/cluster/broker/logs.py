@@ -1,0 +1,264 @@
+"""The partition logs of a broker: they follow the metadata, and their background work is done when it is due.
+
+From kafka.log.LogManager and the half of ReplicaManager that applies metadata. A partition that this broker leads has
+a log from the moment the metadata says so; a topic that is gone, also one that went while the broker was away, frees
+its files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kio.schema.errors import ErrorCode
+
+from doorkeeper.cluster.controller.controller_node import cluster_configs, node_configs
+from doorkeeper.cluster.controller.topic_configs import BrokerLayers, effective_topic_configs
+from doorkeeper.cluster.image.configs import ConfigResourceType, ConfigurationsImage
+from doorkeeper.cluster.image.metadata import MetadataImage
+from doorkeeper.cluster.image.topics import PartitionRegistration, TopicImage, TopicsImage
+from doorkeeper.cluster.log.config import LogConfig, parse_log_config
+from doorkeeper.cluster.log.flushing import FlushJob
+from doorkeeper.cluster.log.partition_log import PartitionLog
+from doorkeeper.cluster.log.store import Intervals, LogStore, open_store
+from doorkeeper.cluster.log.surroundings import Surroundings
+from doorkeeper.cluster.server_config import NodeConfig
+from doorkeeper.errors import StorageError
+
+LOGGER: Final = logging.getLogger("doorkeeper.broker")
+
+ANY_EPOCH: Final = -1
+"""The client does not say which leader epoch it knows."""
+SHORTEST_BACKOFF_MS: Final = 100
+"""`log.cleaner.backoff.ms` may be 0, and one event loop has better to do than to look for dirt all the time."""
+
+
+def now_ms() -> int:
+    """The time of day, as records and timers have it."""
+    return time.time_ns() // 1_000_000
+
+
+class LedPartition(NamedTuple):
+    """A partition that this broker leads, and may be read and written."""
+
+    log: PartitionLog
+    leader_epoch: int
+
+
+class TopicConfigs:
+    """The configs in force of each topic, parsed once for every combination that occurs."""
+
+    def __init__(self, node_id: int, static: Mapping[str, str]) -> None:
+        self._node_id = node_id
+        self._static = static
+        self._image = MetadataImage.EMPTY
+        self._parsed: dict[frozenset[tuple[str, str]], LogConfig] = {}
+
+    def follow(self, image: MetadataImage) -> ConfigurationsImage:
+        """Read configs from this image from now on; returns those that were read before."""
+        before = self._image.configs
+        if image.configs is not before:
+            self._parsed.clear()
+        self._image = image
+        return before
+
+    def of(self, topic: str) -> LogConfig:
+        own = self._image.configs.of(ConfigResourceType.TOPIC, topic)
+        key = frozenset(own.items())
+        known = self._parsed.get(key)
+        if known is None:
+            image = self._image
+            layers = BrokerLayers(node_configs(image, self._node_id), cluster_configs(image), self._static)
+            effective = effective_topic_configs(own, layers)
+            known = self._parsed[key] = parse_log_config({one.key.name: one.value for one in effective})
+        return known
+
+
+class BrokerLogs:
+    """Made by `open_logs`."""
+
+    def __init__(self, node_id: int, stores: Sequence[LogStore], configs: TopicConfigs) -> None:
+        self._node_id = node_id
+        self._stores = stores
+        self._configs = configs
+        self._topics = TopicsImage.EMPTY
+        self._image = MetadataImage.EMPTY
+        self._work = asyncio.Event()
+        self._refused: dict[tuple[str, int], str] = {}
+        """Partitions whose log could not be made, and why."""
+        self.is_stopping = False
+
+    # --- following the metadata ---
+
+    def follow(self, image: MetadataImage) -> None:
+        """Make, change and remove logs as the metadata says. Subscribed to the image's source."""
+        configs_before = self._configs.follow(image)
+        topics_before, self._topics = self._topics, image.topics
+        self._image = image
+        if image.topics is not topics_before:
+            self._remove_gone(topics_before.by_id.values())
+            for topic_id, topic in image.topics.by_id.items():
+                if topics_before.by_id.get(topic_id) is not topic:
+                    self._make_logs(topic)
+        if image.configs is not configs_before:
+            for name in image.topics.by_name:
+                self._apply_config(name)
+
+    def remove_strays(self) -> None:
+        """Give up logs of topics that went while this broker was away (LogManager.isStrayReplica)."""
+        for store in self._stores:
+            for log in list(store):
+                topic = self._topics.by_name.get(log.topic)
+                is_ours = topic is not None and log.topic_id in (None, topic.id) and log.partition in topic.partitions
+                if not is_ours:
+                    LOGGER.warning("the log of %s belongs to no topic any more, and is removed", log.name)
+                    self._delete(store, log.topic, log.partition)
+
+    def _remove_gone(self, before: Iterable[TopicImage]) -> None:
+        for topic in before:
+            if topic.id not in self._topics.by_id:
+                for partition in topic.partitions:
+                    self._refused.pop((topic.name, partition), None)
+                    for store in self._stores:
+                        self._delete(store, topic.name, partition)
+
+    def _delete(self, store: LogStore, topic: str, partition: int) -> None:
+        try:
+            store.delete(topic, partition)
+        except StorageError as error:
+            LOGGER.warning("the log of %s-%d can't be removed: %s", topic, partition, error)
+        self._work.set()
+
+    def _make_logs(self, topic: TopicImage) -> None:
+        for index, partition in topic.partitions.items():
+            if partition.leader == self._node_id:
+                self._make_log(topic, index)
+
+    def _make_log(self, topic: TopicImage, index: int) -> None:
+        log = self.get(topic.name, index)
+        if log is not None and log.topic_id not in (None, topic.id):
+            for store in self._stores:
+                self._delete(store, topic.name, index)
+            log = None
+        if log is not None or any((topic.name, index) in store.broken for store in self._stores):
+            return
+        try:
+            self._stores[0].create(topic.name, index, topic.id, self._configs.of(topic.name), now_ms())
+            self._refused.pop((topic.name, index), None)
+        except StorageError as error:
+            LOGGER.error("the log of %s-%d can't be made: %s", topic.name, index, error)  # noqa: TRY400
+            self._refused[topic.name, index] = str(error)
+
+    def _apply_config(self, topic: str) -> None:
+        config = self._configs.of(topic)
+        if any(log is not None and log.config != config for log in self._logs_of(topic)):
+            for store in self._stores:
+                store.set_config(topic, config)
+            self._work.set()
+
+    def _logs_of(self, topic: str) -> Iterable[PartitionLog | None]:
+        return (self.get(topic, index) for index in self._topics.by_name[topic].partitions)
+
+    # --- finding ---
+
+    def get(self, topic: str, partition: int) -> PartitionLog | None:
+        for store in self._stores:
+            log = store.get(topic, partition)
+            if log is not None:
+                return log
+        return None
+
+    def registration(self, topic: str, partition: int) -> PartitionRegistration | None:
+        known = self._topics.by_name.get(topic)
+        return None if known is None else known.partitions.get(partition)
+
+    def find(self, topic: str, partition: int, epoch: int = ANY_EPOCH) -> LedPartition | ErrorCode:
+        """The log of a partition that this broker leads, or what to answer (ReplicaManager.getPartitionOrError)."""
+        registration = self.registration(topic, partition)
+        if registration is None:
+            return ErrorCode.unknown_topic_or_partition
+        if epoch != ANY_EPOCH and epoch < registration.leader_epoch:
+            return ErrorCode.fenced_leader_epoch
+        if epoch > registration.leader_epoch:
+            return ErrorCode.unknown_leader_epoch
+        if registration.leader != self._node_id:
+            return ErrorCode.not_leader_or_follower
+        log = self.get(topic, partition)
+        if log is None or log.offline is not None:
+            return ErrorCode.kafka_storage_error
+        return LedPartition(log, registration.leader_epoch)
+
+    def __iter__(self) -> Iterator[PartitionLog]:
+        for store in self._stores:
+            yield from store
+
+    # --- background work, and the end ---
+
+    async def run(self) -> None:
+        """Do background work whenever some is due; sleeps in between. The task of the logs, until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._work.clear()
+            for store in self._stores:
+                while store.step(now_ms()):
+                    await asyncio.sleep(0)
+            await self._flush()
+            due = min(store.next_due() for store in self._stores)
+            timer = loop.call_later(max(0, due - now_ms()) / 1000, self._work.set)
+            try:
+                await self._work.wait()
+            finally:
+                timer.cancel()
+
+    async def _flush(self) -> None:
+        """Flush rolled segments in another thread: the disk may take its time."""
+        jobs = [job for store in self._stores for job in store.flush_jobs()]
+        if jobs:
+            await asyncio.to_thread(_run_all, jobs)
+            for job in jobs:
+                job.finish()
+
+    def stop_waiting(self) -> None:
+        """Answer everybody who waits for a log to grow: the broker is about to stop."""
+        self.is_stopping = True
+        for store in self._stores:
+            for log in store:
+                log.waiters.notify()
+
+    def close(self, broker_epoch: int) -> None:
+        """Have everything on the disk, so that the next start need not recover."""
+        for store in self._stores:
+            try:
+                store.close(now_ms(), broker_epoch)
+            except StorageError as error:
+                LOGGER.error("%s is not closed cleanly: %s", store.path, error)  # noqa: TRY400
+
+
+def _run_all(jobs: Sequence[FlushJob]) -> None:
+    for job in jobs:
+        job.run()
+
+
+def open_logs(config: NodeConfig, directories: Sequence[Path], image: MetadataImage) -> BrokerLogs:
+    """Open the logs that are there, recovering what a crash has left; then take in what the metadata says."""
+    configs = TopicConfigs(config.node_id, config.static)
+    configs.follow(image)
+    intervals = Intervals(
+        retention=config.number("log.retention.check.interval.ms"),
+        compaction=max(SHORTEST_BACKOFF_MS, config.number("log.cleaner.backoff.ms")),
+        checkpoint=config.number("log.flush.offset.checkpoint.interval.ms"),
+        producers=config.number("producer.id.expiration.check.interval.ms"),
+    )
+    expiration = config.number("producer.id.expiration.ms")
+    stores = [
+        open_store(path, configs.of, now_ms(), Surroundings(producer_expiration_ms=expiration), intervals)
+        for path in directories
+    ]
+    logs = BrokerLogs(config.node_id, stores, configs)
+    logs.follow(image)
+    logs.remove_strays()
+    return logs

@@ -1,0 +1,123 @@
+"""Produce (0): records into partition logs. From KafkaApis.handleProduceRequest and ReplicaManager.appendToLocalLog.
+
+With one replica the leader's disk is all there is: acks=-1 and acks=1 are answered alike, once the log has the batch.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kio.schema.errors import ErrorCode
+
+from doorkeeper.cluster.broker.logs import now_ms
+from doorkeeper.cluster.handlers.call import Call
+from doorkeeper.cluster.handlers.leaders import LeaderHints
+from doorkeeper.cluster.handlers.partitions import INTERNAL_TOPICS
+from doorkeeper.cluster.log.partition_log import Appended
+from doorkeeper.cluster.log.refusals import LogError, Refusal
+from doorkeeper.cluster.log.validation import check_produce_batch
+from doorkeeper.errors import RemoteProtocolError
+from doorkeeper.wire.registry import Door, Served
+
+if TYPE_CHECKING:
+    from doorkeeper.cluster.broker.role import BrokerRole
+
+SERVED: Final = Served(0, 3, 13, frozenset((Door.BROKER,)))
+LAWFUL_ACKS: Final = frozenset((-1, 0, 1))
+NO_ANSWER: Final = 0
+NO_TIMESTAMP: Final = -1
+ADMIN_CLIENT: Final = "__admin_client"
+"""The client id that may write to internal topics: Kafka's own admin tools have it."""
+_START_UNKNOWN: Final = frozenset(
+    (
+        LogError.MESSAGE_TOO_LARGE,
+        LogError.RECORD_LIST_TOO_LARGE,
+        LogError.CORRUPT_MESSAGE,
+        LogError.KAFKA_STORAGE_ERROR,
+    )
+)
+"""Refusals that Kafka answers without the log's start."""
+
+
+class _Topic(NamedTuple):
+    name: str | None
+    """None: no topic has the id."""
+    values: dict[str, Any]
+
+
+def at_broker(broker: BrokerRole, call: Call) -> Any:
+    hints = LeaderHints(broker, call)
+    failed = ErrorCode.none
+    responses = []
+    for asked in call.body.topic_data:
+        topic = _topic(broker, asked)
+        partitions = []
+        for one in asked.partition_data:
+            values = _append(broker, call, topic.name, one)
+            code = values["error_code"]
+            if code:
+                failed = code
+                if code == ErrorCode.not_leader_or_follower and topic.name is not None:
+                    values |= hints.add(topic.name, one.index)
+            partitions.append(values)
+        responses.append(topic.values | {"partition_responses": partitions})
+    if call.body.acks == NO_ANSWER:
+        if failed:
+            # The producer expects no answer: that the connection ends is how it learns of the failure.
+            raise RemoteProtocolError(f"Produce without acks failed: {ErrorCode(failed).name}")
+        return None
+    return call.answer({"responses": responses, "node_endpoints": hints.endpoints()})
+
+
+def _topic(broker: BrokerRole, asked: Any) -> _Topic:
+    if hasattr(asked, "topic_id"):
+        known = broker.image.topics.by_id.get(asked.topic_id)
+        return _Topic(None if known is None else known.name, {"topic_id": asked.topic_id})
+    return _Topic(str(asked.name), {"name": asked.name})
+
+
+def _append(broker: BrokerRole, call: Call, topic: str | None, asked: Any) -> dict[str, Any]:
+    values = {"index": asked.index, "base_offset": -1, "log_append_time": None}
+    if topic is None:
+        return values | {"error_code": ErrorCode.unknown_topic_id}
+    logs = broker.data.logs
+    if logs.registration(topic, asked.index) is None:
+        return values | {"error_code": ErrorCode.unknown_topic_or_partition}
+    records = b"" if asked.records is None else asked.records
+    refused = check_produce_batch(records, call.version)
+    if refused is not None:
+        return values | {"error_code": refused.code}
+    if call.body.acks not in LAWFUL_ACKS:
+        return values | {"error_code": ErrorCode.invalid_required_acks}
+    if topic in INTERNAL_TOPICS and call.request.client_id != ADMIN_CLIENT:
+        return values | {"error_code": ErrorCode.invalid_topic_exception}
+    led = logs.find(topic, asked.index)
+    if isinstance(led, ErrorCode):
+        return values | {"error_code": led}
+    outcome = led.log.append(records, leader_epoch=led.leader_epoch, now=now_ms())
+    if isinstance(outcome, Refusal):
+        return values | _refused(outcome, led.log.log_start_offset)
+    return values | _appended(outcome)
+
+
+def _appended(outcome: Appended) -> dict[str, Any]:
+    time = outcome.log_append_time
+    return {
+        "error_code": ErrorCode.none,
+        "base_offset": outcome.base_offset,
+        "log_append_time": None if time == NO_TIMESTAMP else datetime.fromtimestamp(time / 1000, UTC),
+        "log_start_offset": outcome.log_start_offset,
+    }
+
+
+def _refused(refusal: Refusal, log_start_offset: int) -> dict[str, Any]:
+    """Only for single records does Kafka say more than the code."""
+    return {
+        "error_code": refusal.code,
+        "log_start_offset": -1 if refusal.code in _START_UNKNOWN else log_start_offset,
+        "record_errors": [
+            {"batch_index": one.batch_index, "batch_index_error_message": one.message} for one in refusal.records
+        ],
+        "error_message": refusal.message if refusal.records else None,
+    }

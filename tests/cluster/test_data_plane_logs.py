@@ -1,0 +1,99 @@
+"""The logs of a node, from the creation of a topic to its deletion, over restarts."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from tests.cluster.records import ask, batch, create_topic, fetch, fetch_request, fetched, produce
+from tests.cluster.running import RunningCluster
+from tests.kafka.requests import Connection
+
+DELETE_TOPICS, METADATA = 20, 3
+
+
+def delete_topic(connection: Connection, name: str) -> None:
+    topics = [{"name": name, "topic_id": None}]
+    (answer,) = ask(connection, DELETE_TOPICS, 6, topics=topics, timeout=timedelta(seconds=5)).responses
+    assert answer.error_code == 0
+
+
+def partition_directories(folder: Path, topic: str) -> set[str]:
+    return {one.name for one in folder.iterdir() if one.name.startswith(f"{topic}-") or one.name.endswith("-delete")}
+
+
+def test_every_partition_of_a_new_topic_has_its_directory(tmp_path: Path) -> None:
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection:
+        create_topic(connection, "orders", partitions=3)
+        assert partition_directories(tmp_path, "orders") == {"orders-0", "orders-1", "orders-2"}
+        assert {one.name for one in (tmp_path / "orders-0").iterdir()} >= {
+            "partition.metadata",
+            f"{0:020d}.log",
+            f"{0:020d}.index",
+        }
+
+
+def test_deleted_topic_frees_its_files(tmp_path: Path) -> None:
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection:
+        create_topic(connection, "orders", partitions=2)
+        produce(connection, "orders", batch(b"a"))
+        delete_topic(connection, "orders")
+        cluster.wait_until(lambda: not partition_directories(tmp_path, "orders"))
+
+
+def test_topic_made_anew_under_an_old_name_is_empty(tmp_path: Path) -> None:
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection:
+        create_topic(connection, "orders")
+        produce(connection, "orders", batch(b"old"))
+        delete_topic(connection, "orders")
+        create_topic(connection, "orders")
+        assert produce(connection, "orders", batch(b"new")).base_offset == 0
+        assert fetched(fetch(connection, "orders")) == [b"new"]
+
+
+def test_records_survive_a_restart(tmp_path: Path) -> None:
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection:
+        create_topic(connection, "orders")
+        produce(connection, "orders", batch(b"a"))
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection:
+        assert produce(connection, "orders", batch(b"b")).base_offset == 1
+        assert fetched(fetch(connection, "orders")) == [b"a", b"b"]
+
+
+def test_log_of_a_topic_that_is_gone_is_removed_at_the_start(tmp_path: Path) -> None:
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection:
+        create_topic(connection, "orders")
+    (tmp_path / "orders-0").rename(tmp_path / "strange-0")
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection:
+        cluster.wait_until(lambda: not partition_directories(tmp_path, "strange"))
+        assert partition_directories(tmp_path, "orders") == {"orders-0"}
+
+
+def test_stopping_does_not_wait_for_those_who_wait(tmp_path: Path) -> None:
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection:
+        create_topic(connection, "orders")
+        connection.send(fetch_request("orders", wait_ms=3_600_000))
+        broker = cluster.node().broker
+        assert broker is not None
+        log = broker.data.logs.get("orders", 0)
+        assert log is not None
+        cluster.wait_until(lambda: bool(log.waiters))
+        cluster.run(cluster.node().stop())
+        assert not log.waiters
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_topic_is_made_when_a_client_asks_for_it_and_may(tmp_path: Path, allowed: bool) -> None:
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection:
+        asked = {"topics": [{"name": "fresh", "topic_id": None}], "allow_auto_topic_creation": allowed}
+        ask(connection, METADATA, 12, **asked)
+        broker = cluster.node().broker
+        assert broker is not None
+        if allowed:
+            cluster.wait_until(lambda: "fresh" in broker.image.topics.by_name)
+            assert produce(connection, "fresh", batch(b"a")).base_offset == 0
+        else:
+            create_topic(connection, "other")
+            assert "fresh" not in broker.image.topics.by_name

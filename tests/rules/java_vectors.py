@@ -8,16 +8,13 @@ To make a file anew, e.g.:
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.kafka.jars import require_jars
 from tools.extract_facts import run_java
 
 ROOT = Path(__file__).resolve().parents[2]
-JARS = ROOT / ".cache" / "kafka-4.3.1"
 
 Row = dict[str, Any]
 
@@ -29,20 +26,7 @@ def committed(name: str) -> tuple[Row, list[Row]]:
 
 def printed(program: str, section: str) -> tuple[Row, list[Row]]:
     """The header and the rows that the program prints now; a named skip without Java or Kafka's jars, except in CI."""
-    missing = [
-        what
-        for what, is_there in [
-            ("Java 17+ (apt-get install default-jdk-headless)", shutil.which("java") is not None),
-            ("Kafka's jars (make kafka)", any(JARS.glob("kafka-clients-*.jar"))),
-        ]
-        if not is_there
-    ]
-    if missing:
-        message = f"{program} needs {' and '.join(missing)}"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    return _rows(run_java(f"{program}.java", JARS, section).decode("ascii"))
+    return _rows(run_java(f"{program}.java", require_jars(), section).decode("ascii"))
 
 
 def _rows(text: str) -> tuple[Row, list[Row]]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import zipfile
 from typing import TYPE_CHECKING, Any
 
-import pytest
-from tools.kafka_jars import JARS, KAFKA_VERSION
+from tests.kafka.jars import require_jars
+from tools.kafka_jars import KAFKA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CLIENTS_JAR = JARS / f"kafka-clients-{KAFKA_VERSION}.jar"
 NO_VERSION = range(0)
 
 Schema = dict[str, Any]
@@ -22,12 +20,7 @@ Schema = dict[str, Any]
 
 def load_request_schemas() -> dict[int, Schema]:
     """Every request schema that has a version, by API key; a named skip (a failure in CI) without the jar."""
-    if not CLIENTS_JAR.is_file():
-        reason = f"Kafka {KAFKA_VERSION}'s jars are not there: make kafka"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with zipfile.ZipFile(CLIENTS_JAR) as jar:
+    with zipfile.ZipFile(require_jars() / f"kafka-clients-{KAFKA_VERSION}.jar") as jar:
         schemas = [
             _parse(jar.read(name).decode())
             for name in jar.namelist()

@@ -46,6 +46,11 @@ def test_an_unknown_key_is_a_warning_with_a_near_match(tmp_path: Path) -> None:
     assert "num.io.threads" in finding["message"]
 
 
+@pytest.mark.parametrize("key", ["super.users=User:admin", "allow.everyone.if.no.acl.found=true"])
+def test_the_keys_of_kafkas_authorizer_are_known(tmp_path: Path, key: str) -> None:
+    assert findings(tmp_path, f"{GOOD}{key}\n", 0) == []
+
+
 def test_a_key_that_stands_twice_is_a_warning(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, GOOD + "log.dirs=/tmp/other\n", 0)
     assert (finding["severity"], finding["line"]) == ("warning", 7)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _IDS: Final = frozenset(("node.id", "broker.id"))
 _PLUGIN_PREFIXES: Final = ("listener.name.", "config.providers.", "metrics.jmx.", "rsm.config.", "rlmm.config.")
 """Names that go on with what Kafka passes to others."""
+_AUTHORIZER_KEYS: Final = frozenset(("super.users", "allow.everyone.if.no.acl.found"))
+"""What Kafka's own StandardAuthorizer reads beside the schema."""
 _PROVIDERS: Final = "config.providers"
 _CLOSE: Final = 0.8  # similarity from which a name counts as a slip of the pen
 
@@ -83,7 +85,7 @@ def _broken_checks(static: Mapping[str, str]) -> Iterator[PropertyViolation]:
 
 def _unknown_keys(static: Mapping[str, str]) -> Iterator[PropertyViolation]:
     for name in static:
-        if name in SCHEMA or name.startswith(_PLUGIN_PREFIXES):
+        if name in SCHEMA or name in _AUTHORIZER_KEYS or name.startswith(_PLUGIN_PREFIXES):
             continue
         near = get_close_matches(name, SCHEMA, n=1, cutoff=_CLOSE)
         hint = f"; did you mean {near[0]}?" if near else ""

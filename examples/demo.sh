@@ -13,7 +13,8 @@ show() {
   for argument in "$@"; do
     argument=${argument//"$here"/examples}
     [ "${#argument}" -gt 60 ] && argument="${argument:0:6}… (${#argument} characters)"
-    line+=" '$argument'"
+    case $argument in *[!A-Za-z0-9._:/=@-]* | '') argument="'$argument'" ;; esac
+    line+=" $argument"
   done
   printf '%s\n' "$line"
 }
@@ -31,3 +32,23 @@ run check changes "$here/config-changes/changes.yaml" \
   --broker "1=$here/config-changes/server-1.properties" --broker "2=$here/config-changes/server-2.properties"
 heading "A server.properties alone"
 run check properties "$here/config-changes/server-1.properties"
+
+heading "A cluster: the same verdict at the broker's door and at the controller's"
+data=$(mktemp -d)
+"$doorkeeper" serve --brokers 2 --broker-override 2:num.io.threads=32 --port 0 --data "$data/cluster" >"$data/doors" 2>"$data/log" &
+server=$!
+trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null || true; rm -rf "$data"' EXIT
+for _ in $(seq 100); do
+  if [ "$(grep -c '^listening' "$data/doors")" = 3 ]; then break; fi
+  if ! kill -0 "$server" 2>/dev/null; then cat "$data/log" >&2; exit 1; fi
+  sleep 0.1
+done
+cat "$data/doors"
+broker=$(awk '$2 == "broker" {print $4; exit}' "$data/doors")
+controller=$(awk '$2 == "controller" {print $4; exit}' "$data/doors")
+run configs --bootstrap-server "$broker" --alter --add-config producer_byte_rate=1024 --entity-type clients --entity-name 'a b/c:d*é"😀'
+run configs --bootstrap-server "$broker" --describe --entity-type clients
+for door in "--bootstrap-server $broker" "--bootstrap-controller $controller"; do
+  # shellcheck disable=SC2086 - an option and its value
+  run configs $door --alter --add-config num.io.threads=12 --entity-type brokers --entity-default 2>&1 | grep -vE '^(Caused by|Error while)'
+done

@@ -11,6 +11,8 @@ from tests.equivalence.configurations import CONFIGURATIONS, PLACES, context_of,
 from doorkeeper.rules.config_change import ConfigEntry, ResourceChange, ResourceType, judge_changes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.equivalence.cases import Answer, Case
 
     from doorkeeper.rules.config_change import Context, ResourceVerdict
@@ -19,7 +21,14 @@ _SETS = re.compile(r"(?:Set\(|\[)([^\[\]()]*(?:\([^()]*\)[^\[\]()]*)*)(?:\)|\])"
 
 
 def replay(case: Case) -> tuple[tuple[Answer, ...], ...]:
-    """The rulebook's answers to each request of a case; what is accepted is stored for the next."""
+    """The rulebook's answers to each request of a case."""
+    return tuple(
+        tuple((int(verdict.code), _without_places(verdict)) for verdict in verdicts) for verdicts in verdicts_on(case)
+    )
+
+
+def verdicts_on(case: Case) -> Iterator[list[ResourceVerdict]]:
+    """The rulebook's verdicts on each request of a case; what is accepted is stored for the next."""
     configuration = CONFIGURATIONS[case.configuration]
     dynamic = configuration.dynamic
     if case.poison is not None:
@@ -27,15 +36,13 @@ def replay(case: Case) -> tuple[tuple[Answer, ...], ...]:
         stored = {entry.name: entry.value for entry in _filled(poison).entries if entry.value is not None}
         resource = ResourceType(poison.type), poison.name
         dynamic[resource] = {**dynamic.get(resource, {}), **stored}
-    answers = []
     for request in case.requests:
         context = context_of(configuration, dynamic) if len(case.requests) > 1 else _context(case.configuration)
         verdicts = judge_changes([_filled(change) for change in request], context)
-        answers.append(tuple((int(verdict.code), _without_places(verdict)) for verdict in verdicts))
+        yield verdicts
         for verdict in verdicts:
             if case.is_sequence and verdict.proposed is not None:
                 dynamic[ResourceType(verdict.type), verdict.name] = verdict.proposed
-    return tuple(answers)
 
 
 @cache

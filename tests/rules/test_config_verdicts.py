@@ -11,7 +11,10 @@ from tests.equivalence.cases import read_vectors
 from tests.equivalence.configurations import CONFIGURATIONS
 from tests.equivalence.differences import reason_to_differ
 from tests.equivalence.record import vector_path
-from tests.equivalence.replay import normalise, replay
+from tests.equivalence.replay import normalise, replay, verdicts_on
+
+from doorkeeper.rules.catalogue import CATALOGUE
+from doorkeeper.rules.codes import ErrorCode
 
 if TYPE_CHECKING:
     from tests.equivalence.cases import Answer
@@ -45,6 +48,19 @@ class TestVectors:
     def test_messages_are_kafkas_but_for_the_order_of_sets(self, configuration: str) -> None:
         same = [normalise(theirs[1]) == normalise(mine[1]) for _, theirs, mine in _compared(configuration)]
         assert sum(same) / len(same) >= SAME_MESSAGES
+
+
+def test_the_catalogue_lists_every_code_that_a_rule_answers_with() -> None:
+    seen = {
+        (verdict.rule, verdict.code)
+        for configuration in CONFIGURATIONS
+        for vector in read_vectors(vector_path(configuration))
+        for verdicts in verdicts_on(vector.case)
+        for verdict in verdicts
+    }
+    assert (None, ErrorCode.NONE) in seen
+    assert {rule.value for rule, code in seen if rule is not None and code not in CATALOGUE[rule].codes} == set()
+    assert len({rule for rule, _ in seen}) > 30
 
 
 def test_the_corpus_has_every_code_and_resource_type() -> None:

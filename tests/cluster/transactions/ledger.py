@@ -24,10 +24,11 @@ from doorkeeper.cluster.transactions.messages import (
     TxnMarker,
 )
 from doorkeeper.cluster.transactions.metadata import TransactionMetadata
+from doorkeeper.cluster.transactions.records import to_record
 from doorkeeper.cluster.transactions.settings import TransactionSettings
 from doorkeeper.cluster.transactions.step import Decision
 from doorkeeper.wire.coordinator_records import CoordinatorRecord, write_coordinator_record
-from doorkeeper.wire.transaction_records import TransactionLogKey, TransactionLogValue, read_transaction_record
+from doorkeeper.wire.transaction_records import TransactionLogValue, read_transaction_record
 
 START_MS = 1_000_000
 TIMEOUT_MS = 60_000
@@ -178,20 +179,24 @@ class Ledger:
         return self.metadata.producer_id, self.metadata.producer_epoch
 
     def at_epoch(self, producer_epoch: int) -> int:
-        """Put the id's producer to an epoch, as its log would say after many transactions; its producer id."""
-        metadata = replace(self.metadata, producer_epoch=producer_epoch)
+        """Put the id's producer to an epoch, as after many transactions; its producer id."""
+        metadata = replace(self.metadata, producer_epoch=producer_epoch, last_producer_epoch=-1)
         self.coordinator.state.put(NAME, metadata)
+        self.take(Decision(None, (to_record(metadata, self.transaction_version),)))
         return metadata.producer_id
 
-    def states_in_log(self) -> list[int | None]:
-        """The states that were written, in order; None for a tombstone."""
-        found: list[int | None] = []
+    def values_in_log(self) -> list[TransactionLogValue | None]:
+        """What was written, in order; None for a tombstone."""
+        found: list[TransactionLogValue | None] = []
         for key, value in self.log:
             record = read_transaction_record(key, value)
             assert isinstance(record, CoordinatorRecord)
-            assert isinstance(record.key, TransactionLogKey)
-            found.append(record.value.transaction_status if isinstance(record.value, TransactionLogValue) else None)
+            assert record.value is None or isinstance(record.value, TransactionLogValue)
+            found.append(record.value)
         return found
+
+    def states_in_log(self) -> list[int | None]:
+        return [None if value is None else value.transaction_status for value in self.values_in_log()]
 
 
 def producer(response: InitProducerIdResponse | EndTxnResponse) -> tuple[int, int]:

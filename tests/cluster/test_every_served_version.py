@@ -22,12 +22,16 @@ from doorkeeper.wire.registry import Door
 UNKNOWN_SERVER_ERROR = -1
 SECONDS = timedelta(seconds=5)
 BODIES: dict[int, dict[str, Any]] = {
-    1: {"topics": [{"topic_id": UUID(int=1), "partitions": [{"partition_max_bytes": 1000}]}]},
+    0: {"acks": -1, "topic_data": [{"name": "orders", "topic_id": UUID(int=1), "partition_data": [{"records": b""}]}]},
+    1: {"topics": [{"topic": "orders", "topic_id": UUID(int=1), "partitions": [{"partition_max_bytes": 1000}]}]},
+    2: {"replica_id": -1, "topics": [{"name": "orders", "partitions": [{"timestamp": -1}]}]},
     3: {"topics": [{"name": "orders"}]},
     16: {},
     18: {"client_software_name": "test", "client_software_version": "1"},
     19: {"topics": [{"name": "made", "num_partitions": 1, "replication_factor": 1}], "timeout": SECONDS},
     20: {"topics": [{"name": "absent"}], "topic_names": ["absent"], "timeout": SECONDS},
+    21: {"topics": [{"name": "orders", "partitions": [{"offset": -1}]}]},
+    23: {"topics": [{"topic": "orders", "partitions": [{"leader_epoch": 0}]}]},
     29: {"resource_type_filter": 1, "pattern_type_filter": 1, "operation": 1, "permission_type": 1},
     30: {
         "creations": [

@@ -80,6 +80,11 @@ def _row(
     return Row(what, f"{ours:.3g} {unit}", f"{peer:.3g} {unit}", ratio, target, met)
 
 
+def _environment() -> dict[str, str]:
+    """An installed package is compiled; a checkout whose environment forbids that would be compiled at every start."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+
+
 @contextmanager
 def _serving(data: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     process = subprocess.Popen(
@@ -87,6 +92,7 @@ def _serving(data: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
+        env=_environment(),
     )
     try:
         assert process.stdout is not None
@@ -105,8 +111,7 @@ def _our_start(data: Path) -> float:
         [sys.executable, "-c", COMMAND, "serve", "--port", str(port), "--data", str(data)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        # An installed package is compiled; a checkout whose environment forbids that would be compiled at every start.
-        env={key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"},
+        env=_environment(),
     )
     try:
         while True:

@@ -29,3 +29,11 @@ def test_the_rulebook_imports_the_standard_library_only() -> None:
 def test_light_commands_import_nothing_heavy(arguments: list[str]) -> None:
     code = f"from doorkeeper.cli import root\ntry: root({arguments!r})\nexcept SystemExit: pass"
     assert imported_by(code) & {"kio", "pyspark", "rich", "yaml", "asyncio", "uvloop", "json5"} == set()
+
+
+def test_a_node_imports_nothing_that_it_does_not_need() -> None:
+    code = (
+        "sys.modules['hypothesis'] = None  # kio imports it wherever it finds it\n"
+        "import doorkeeper.cli.serve, doorkeeper.cluster.process, doorkeeper.cluster.layout"
+    )
+    assert imported_by(code) & {"rich", "yaml", "pyspark", "crc32c", "email", "zipfile", "argparse", "shutil"} == set()

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib import resources
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -29,6 +28,7 @@ from doorkeeper.rules.javatext import (
     split_list,
     trim,
 )
+from doorkeeper.rules.packaged import read_facts
 
 KAFKA_VERSION: Final = "4.3.1"
 BROKER, TOPIC, GROUP, CLIENT_METRICS = "broker", "topic", "group", "client_metrics"
@@ -225,7 +225,7 @@ def load_facts(name: str, kafka_version: str = KAFKA_VERSION) -> Mapping[str, An
 
 def _load_json(path: str) -> dict[str, Any]:
     try:
-        text = resources.files("doorkeeper.rules").joinpath("facts", *path.split("/")).read_text(encoding="utf-8")
+        text = read_facts(path)
     except OSError as error:
         raise FactsError(f"There are no facts {path!r}") from error
     document: dict[str, Any] = json.loads(text)

@@ -12,10 +12,10 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.rules.packaged import read_facts
 from doorkeeper.rules.verdict import Kind
 
 if TYPE_CHECKING:
@@ -154,8 +154,7 @@ def share_key_group(key: str) -> str | None:
 
 
 def _rows(name: str) -> Iterator[dict[str, str]]:
-    text = resources.files("doorkeeper.rules").joinpath("facts", name).read_text(encoding="utf-8")
-    return csv.DictReader(text.splitlines())
+    return csv.DictReader(read_facts(name).splitlines())
 
 
 @cache

@@ -16,10 +16,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from crc32c import crc32c
-
 from doorkeeper.errors import RecordError, TornBatchError
 from doorkeeper.wire.compression import MAX_DECOMPRESSED_BYTES, Compression, codec_for
+from doorkeeper.wire.crc import crc32c
 from doorkeeper.wire.varints import read_varint, read_varlong, write_varint
 
 MAGIC: Final = 2

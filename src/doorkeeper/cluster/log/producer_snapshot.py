@@ -12,12 +12,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from crc32c import crc32c
-
 from doorkeeper.cluster.durable import storage_errors, write_all
 from doorkeeper.cluster.log.files import SNAPSHOT_SUFFIX, Disk, offset_file, parse_offset_file
 from doorkeeper.cluster.log.producer_state import BatchMetadata, ProducerEntry
 from doorkeeper.errors import RecordError
+from doorkeeper.wire.crc import crc32c
 
 _VERSION: Final = 1
 _HEAD: Final = struct.Struct(">hI")

@@ -10,8 +10,6 @@ from __future__ import annotations
 import struct
 from typing import Final, NamedTuple
 
-from crc32c import crc32c
-
 from doorkeeper.cluster.log.batch import HEADER_BYTES, LOG_OVERHEAD_BYTES, NO_TIMESTAMP, BatchView, view_batch
 from doorkeeper.cluster.log.config import MAX_LONG, LogConfig
 from doorkeeper.cluster.log.producer_state import Origin
@@ -19,6 +17,7 @@ from doorkeeper.cluster.log.refusals import LogError, RecordRefusal, Refusal
 from doorkeeper.cluster.log.rewriting import recompress
 from doorkeeper.errors import RecordError
 from doorkeeper.wire.compression import Compression
+from doorkeeper.wire.crc import crc32c
 from doorkeeper.wire.records import (
     ATTRIBUTES_POSITION,
     BATCH_HEADER,

@@ -162,17 +162,15 @@ class Transactions(RuleBasedStateMachine):
 
     @invariant()
     def an_outcome_never_changes(self) -> None:
-        known = self.ledger.coordinator.state.transactions.get(NAME)
-        if known is None or not known.state.is_ending:
+        former, self.seen = self.seen, self.ledger.coordinator.state.transactions.get(NAME)
+        if self.seen is None or not self.seen.state.is_ending:
             return
-        name = (known.producer_id, known.producer_epoch)
-        committed = known.state is TransactionState.PREPARE_COMMIT
-        former = self.seen
-        if former is not None and former.state.is_ending and (former.producer_id, former.producer_epoch) == name:
-            assert former.state is known.state
+        name = (self.seen.producer_id, self.seen.producer_epoch)
+        committed = self.seen.state is TransactionState.PREPARE_COMMIT
+        if former is not None and former.state.is_ending:
+            assert (former.producer_id, former.producer_epoch, former.state) == (*name, self.seen.state)
         for marker in self.ledger.markers:
             assert (marker.producer_id, marker.producer_epoch, marker.committed) == (*name, committed)
-        self.seen = known
 
     @invariant()
     def every_marker_is_written_or_on_its_way(self) -> None:

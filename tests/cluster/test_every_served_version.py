@@ -26,11 +26,20 @@ BODIES: dict[int, dict[str, Any]] = {
     1: {"topics": [{"topic": "orders", "topic_id": UUID(int=1), "partitions": [{"partition_max_bytes": 1000}]}]},
     2: {"replica_id": -1, "topics": [{"name": "orders", "partitions": [{"timestamp": -1}]}]},
     3: {"topics": [{"name": "orders"}]},
+    8: {"group_id": "g", "topics": [{"name": "orders", "topic_id": UUID(int=1), "partitions": [{}]}]},
+    9: {"group_id": "g", "groups": [{"group_id": "g", "topics": None}], "topics": [{"name": "orders"}]},
+    10: {"key": "g", "coordinator_keys": ["g", "h"]},
+    11: {"group_id": "g", "session_timeout": SECONDS, "protocol_type": "consumer", "protocols": [{"name": "range"}]},
+    12: {"group_id": "g", "member_id": "m"},
+    13: {"group_id": "g", "member_id": "m", "members": [{"member_id": "m"}]},
+    14: {"group_id": "g", "member_id": "m"},
+    15: {"groups": ["g"]},
     16: {},
     18: {"client_software_name": "test", "client_software_version": "1"},
     19: {"topics": [{"name": "made", "num_partitions": 1, "replication_factor": 1}], "timeout": SECONDS},
     20: {"topics": [{"name": "absent"}], "topic_names": ["absent"], "timeout": SECONDS},
     21: {"topics": [{"name": "orders", "partitions": [{"offset": -1}]}]},
+    22: {"transactional_id": None, "producer_id": -1, "producer_epoch": -1},
     23: {"topics": [{"topic": "orders", "partitions": [{"leader_epoch": 0}]}]},
     29: {"resource_type_filter": 1, "pattern_type_filter": 1, "operation": 1, "permission_type": 1},
     30: {
@@ -54,7 +63,9 @@ BODIES: dict[int, dict[str, Any]] = {
     32: {"resources": [{"resource_type": 4, "resource_name": "1", "configuration_keys": None}]},
     33: {"resources": [{"resource_type": 32, "resource_name": "g", "configs": []}]},
     37: {"topics": [{"name": "orders", "count": 5, "assignments": None}], "timeout": SECONDS},
+    42: {"groups_names": ["g"]},
     44: {"resources": [{"resource_type": 32, "resource_name": "g", "configs": []}]},
+    47: {"group_id": "g", "topics": [{"name": "orders", "partitions": [{}]}]},
     48: {"components": [{"entity_type": "client-id", "match_type": 2, "match": None}]},
     49: {
         "entries": [
@@ -70,6 +81,8 @@ BODIES: dict[int, dict[str, Any]] = {
     57: {"feature_updates": [{"feature": "group.version", "max_version_level": 1, "upgrade_type": 1}]},
     60: {"endpoint_type": 1},
     64: {"broker_id": 99},
+    68: {"group_id": "g", "member_id": "m", "subscribed_topic_names": ["orders"], "topic_partitions": []},
+    69: {"group_ids": ["g"]},
     75: {"topics": [{"name": "orders"}], "response_partition_limit": 10},
 }
 """What to ask, with the names of the newest schemas; an API that is not here is asked with nothing but defaults."""

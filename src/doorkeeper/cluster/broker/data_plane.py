@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from doorkeeper.cluster.broker.fetch_sessions import FetchSessions
+from doorkeeper.cluster.broker.groups import BrokerGroups
 from doorkeeper.cluster.broker.logs import BrokerLogs, open_logs
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.server_config import NodeConfig
@@ -17,12 +18,14 @@ class DataPlane:
 
     def __init__(self, config: NodeConfig, logs: BrokerLogs) -> None:
         self.logs = logs
+        self.groups = BrokerGroups(config, logs)
         self.sessions = FetchSessions(config.number("max.incremental.fetch.session.cache.slots"))
         self.fetch_max_bytes = config.number("fetch.max.bytes")
 
     def follow(self, image: MetadataImage) -> None:
         """Take in new metadata."""
         self.logs.follow(image)
+        self.groups.follow(image)
 
     def start(self, spawn: Callable[[str, Coroutine[Any, Any, None]], None]) -> None:
         """Begin with the background work."""
@@ -31,6 +34,7 @@ class DataPlane:
     def stop_waiting(self) -> None:
         """Let nobody wait any longer: requests that do are answered with what there is."""
         self.logs.stop_waiting()
+        self.groups.close()
 
     def close(self, broker_epoch: int) -> None:
         self.logs.close(broker_epoch)

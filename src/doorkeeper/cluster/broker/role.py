@@ -13,7 +13,9 @@ from kio.schema.errors import ErrorCode
 from doorkeeper.cluster.broker.channel import ControllerChannel
 from doorkeeper.cluster.broker.data_plane import DataPlane
 from doorkeeper.cluster.broker.forwarding import Forwarder
+from doorkeeper.cluster.broker.internal_topics import internal_topic
 from doorkeeper.cluster.broker.lifecycle import BrokerLifecycle
+from doorkeeper.cluster.broker.producer_ids import ProducerIds
 from doorkeeper.cluster.door import DoorService
 from doorkeeper.cluster.handlers.table import handlers_for
 from doorkeeper.cluster.image.metadata import MetadataImage
@@ -61,6 +63,7 @@ class BrokerRole:
         self._data: DataPlane | None = None
         self._timeout = config.seconds("request.timeout.ms")
         self.forwarder = Forwarder(channel, self._timeout)
+        self.producer_ids = ProducerIds(config.node_id, channel, self._timeout, self._epoch)
         self.door: DoorService[BrokerRole] = DoorService(self, registry, handlers_for(Door.BROKER), self._gate)
         self._source = source
         self._channel = channel
@@ -88,6 +91,9 @@ class BrokerRole:
         self._source.subscribe(data.follow)
         self._started.set()
 
+    def _epoch(self) -> int:
+        return -1 if self.lifecycle is None else self.lifecycle.epoch
+
     def _gate(self) -> Awaitable[None] | None:
         return None if self._started.is_set() else self._to_be_started()
 
@@ -99,19 +105,26 @@ class BrokerRole:
         if not self.config.flag("auto.create.topics.enable"):
             return
         for name in names:
-            if name not in self._being_created and check_topic_name(name) is None:
-                task = asyncio.get_running_loop().create_task(self._create_topic(name))
-                self._being_created[name] = task
-                task.add_done_callback(partial(self._created, name))
+            if check_topic_name(name) is None:
+                self.create_topic(name)
+
+    def create_topic(self, name: str) -> asyncio.Task[None]:
+        """Have a topic made as the broker sees fit; the task ends when the controller has answered."""
+        task = self._being_created.get(name)
+        if task is None:
+            task = asyncio.get_running_loop().create_task(self._create_topic(name))
+            self._being_created[name] = task
+            task.add_done_callback(partial(self._created, name))
+        return task
 
     def _created(self, name: str, _task: asyncio.Task[None]) -> None:
         del self._being_created[name]
 
     async def _create_topic(self, name: str) -> None:
-        topic = {"name": name, "num_partitions": USE_DEFAULT, "replication_factor": USE_DEFAULT}
+        topic = internal_topic(self.config, name) or {"num_partitions": USE_DEFAULT, "replication_factor": USE_DEFAULT}
         try:
             response = await self._channel.ask(
-                CREATE_TOPICS, CREATE_TOPICS_VERSIONS, {"topics": [topic]}, timeout=self._timeout
+                CREATE_TOPICS, CREATE_TOPICS_VERSIONS, {"topics": [{"name": name, **topic}]}, timeout=self._timeout
             )
         except (NetworkError, ProtocolError) as error:
             LOGGER.warning("a topic was not created: %s", error)
@@ -128,6 +141,6 @@ class BrokerRole:
     def stop(self) -> None:
         """Create nothing more, and have everything on the disk."""
         if self._data is not None:
-            self._data.close(-1 if self.lifecycle is None else self.lifecycle.epoch)
+            self._data.close(self._epoch())
         for task in self._being_created.values():
             task.cancel()

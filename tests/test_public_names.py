@@ -6,7 +6,7 @@ import doorkeeper
 
 
 def test_the_public_names_are_these() -> None:
-    assert doorkeeper.__all__ == ["Admin", "__version__"]
+    assert doorkeeper.__all__ == ["Admin", "Doorkeeper", "__version__"]
     for name in doorkeeper.__all__:
         assert getattr(doorkeeper, name) is not None
 

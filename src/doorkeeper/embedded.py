@@ -29,8 +29,13 @@ Result = TypeVar("Result")
 
 PATIENT_SECONDS: Final = 60.0
 """A start or a stop that takes longer has gone wrong."""
-TEST_CONFIGS: Final[Mapping[str, str]] = {"group.initial.rebalance.delay.ms": "0"}
-"""Where a test wants another default than a server: a group of one consumer need not wait for a second."""
+TEST_CONFIGS: Final[Mapping[str, str]] = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "200",
+    "group.consumer.assignment.interval.ms": "0",
+}
+"""Where a test wants another default than a server: groups settle in moments, not in seconds."""
 
 
 class Doorkeeper:

@@ -229,15 +229,15 @@ def in_force(static: StaticConfig, default: Layer, own: Layer) -> InForce:
     A broker keeps the last configuration that it found lawful. Which one that was is history; it is taken to be the
     most complete one that is lawful by itself.
     """
-    if static.lawful == (default.texts, own.texts):
-        return InForce(View(static, default, own), complete=True)
+    if static.lawful is not None and static.lawful[:2] == (default.texts, own.texts):
+        return InForce(static.lawful[2], complete=True)
     bare = View(static)
     for layers in ((default, own), (default,), (own,)):
         view = View(static, *layers)
         if _could_be_applied(view, bare):
             complete = len(layers) == 2
             if complete:
-                static.lawful = (default.texts, own.texts)
+                static.lawful = (default.texts, own.texts, view)
             return InForce(view, complete)
     return InForce(bare, complete=False)
 

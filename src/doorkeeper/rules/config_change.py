@@ -70,7 +70,9 @@ _STORED_TYPES: Final = frozenset((ResourceType.TOPIC, ResourceType.GROUP, Resour
 
 def judge_changes(changes: Sequence[ResourceChange], context: Context) -> list[ResourceVerdict]:
     """Judge every resource of a request; the verdicts come in the order of the request."""
-    times = Counter((change.type, change.name) for change in changes)
+    times = Counter([(change.type, change.name) for change in changes])
+    if len(times) == len(changes):
+        return [_judge(change, context, repeated=False) for change in changes]
     return [_judge(change, context, repeated=times[change.type, change.name] > 1) for change in changes]
 
 
@@ -121,16 +123,17 @@ def _refusal_of_shape(change: ResourceChange, *, repeated: bool) -> Refusal | No
 
 def _refusal_of_operations(change: ResourceChange) -> Refusal | None:
     """An operation that Kafka does not know; on TOPIC, GROUP and CLIENT_METRICS Kafka crashes on it."""
-    if change.legacy or {entry.operation for entry in change.entries} <= _OPERATIONS:
+    if change.legacy:
         return None
-    unknown = next(entry.operation for entry in change.entries if entry.operation not in _OPERATIONS)
-    return _request(RuleId.CONFIG_OPERATION_UNKNOWN, f"Unknown operations type {unknown}")
+    for entry in change.entries:
+        if entry.operation not in _OPERATIONS:
+            return _request(RuleId.CONFIG_OPERATION_UNKNOWN, f"Unknown operations type {entry.operation}")
+    return None
 
 
 def _judge_stored(change: ResourceChange, context: Context) -> ResourceVerdict:
     """A TOPIC, GROUP or CLIENT_METRICS change, which only the controller looks at."""
-    resource_type = ResourceType(change.type)
-    stored = context.stored(resource_type, change.name)
+    stored = context.stored(change.type, change.name)
     refusal = _refusal_of_operations(change)
     proposed: Mapping[str, str] = {}
     if refusal is None:
@@ -138,16 +141,16 @@ def _judge_stored(change: ResourceChange, context: Context) -> ResourceVerdict:
     if refusal is None:
         refusal = refusal_of_storing(change, stored, proposed, context.features)
     if refusal is None:
-        refusal = _refusal_by_type(resource_type, change.name, stored, proposed, context)
+        refusal = _refusal_by_type(change.type, change.name, stored, proposed, context)
     return _refused(change, refusal) if refusal else _accepted(change, proposed)
 
 
 def _refusal_by_type(
-    resource_type: ResourceType, name: str, stored: Mapping[str, str], proposed: Mapping[str, str], context: Context
+    resource_type: int, name: str, stored: Mapping[str, str], proposed: Mapping[str, str], context: Context
 ) -> Refusal | None:
-    if resource_type is ResourceType.GROUP:
+    if resource_type == ResourceType.GROUP:
         return refusal_of_group(name, proposed, context.controller)
-    if resource_type is ResourceType.CLIENT_METRICS:
+    if resource_type == ResourceType.CLIENT_METRICS:
         return refusal_of_client_metrics(name, proposed)
     refusal = refusal_of_topic(name, stored, proposed, context.topic_defaults)
     if refusal is not None or context.topics is None or name in context.topics:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from doorkeeper.rules.broker_config import in_force, stored_in_force
 from doorkeeper.rules.config_request import ResourceType
@@ -90,9 +90,10 @@ class Context:
     plugins: Container[str] | None = frozenset()
     """Java classes that the brokers can load beyond Kafka's own; None: unknown, and no class name is refused."""
 
-    def stored(self, resource_type: ResourceType, name: str) -> Mapping[str, str]:
+    def stored(self, resource_type: int, name: str) -> Mapping[str, str]:
         """The dynamic configs stored for one resource."""
-        return self.dynamic.get((resource_type, name), {})
+        # The number will do: it equals the member, and making the member of it costs more than the look-up.
+        return self.dynamic.get((cast("ResourceType", resource_type), name), {})
 
     @cached_property
     def controller(self) -> StaticConfig:

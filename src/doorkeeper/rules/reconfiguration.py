@@ -45,6 +45,7 @@ CLEANER_ENABLE: Final = "log.cleaner.enable"
 UNLIMITED: Final = -1  # retention: for ever
 LIKE_RETENTION: Final = -2  # local retention: as the log's own
 _INT_BITS: Final = 32
+_THREAD_POOLS: Final = sorted(GROUPS["thread_pool"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def _int32(number: int) -> int:
 
 
 def _thread_pools(new: View, current: View) -> str | None:
-    for key in sorted(GROUPS["thread_pool"]):
+    for key in _THREAD_POOLS:
         try:
             message = pool_refusal(key, new.integer(key), current.integer(key))
         except UnknownStaticError:

@@ -80,8 +80,9 @@ class StaticConfig:
         self._values: dict[str, ParsedValue | ConfigProblem] = {}
         self.memo: dict[str, Any] = {}
         """What was worked out from static configs alone (see `remembered`)."""
-        self.lawful: tuple[Mapping[str, str], Mapping[str, str]] | None = None
-        """The dynamic configs, cluster-wide and own, that were last found lawful on top: they seldom change."""
+        self.lawful: tuple[Mapping[str, str], Mapping[str, str], View] | None = None
+        """The dynamic configs, cluster-wide and own, that were last found lawful on top, and the view of them all:
+        they seldom change, and what the view has looked up need not be looked up again."""
 
     def text(self, key: str) -> str | None:
         """The value as written, if the key is set."""
@@ -193,14 +194,11 @@ class View:
         """The parsed value in effect."""
         if key not in self.reads:
             raise UndeclaredKeyError(key)
-        try:
+        if key in self._values:
             return self._values[key]
-        except KeyError:
-            value = self._values[key] = self._find(key)
-            return value
-
-    def _find(self, key: str) -> ParsedValue:
-        return default_value(SCHEMA[key]) if key in self._hidden else self.static.value(key)
+        value = default_value(SCHEMA[key]) if key in self._hidden else self.static.value(key)
+        self._values[key] = value
+        return value
 
     def is_set(self, key: str) -> bool:
         """Whether the key is configured at all (`originals().containsKey`)."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.rules.config_text import ParsedValue
     from doorkeeper.rules.static_config import View
 
-SCHEMA: Final = load_schema(TOPIC)
+SCHEMA: Final = dict(load_schema(TOPIC))
 REMOTE_SYSTEM: Final = "remote.log.storage.system.enable"
 REMOTE: Final = "remote.storage.enable"
 _COMBINED: Final = frozenset(
@@ -76,12 +76,8 @@ class TopicDefaults:
     problems: Mapping[str, str]
     has_remote_storage: bool | None
     """Whether tiered storage is on; None if unknown."""
-
-    @property
-    def agree(self) -> bool:
-        """Whether the compaction lags agree: then no condition on several keys fails by the defaults alone."""
-        least, most = self.values.get("min.compaction.lag.ms"), self.values.get("max.compaction.lag.ms")
-        return isinstance(least, int) and isinstance(most, int) and least <= most
+    agree: bool
+    """Whether the compaction lags agree: then no condition on several keys fails by the defaults alone."""
 
 
 def topic_defaults(controller: View) -> TopicDefaults:
@@ -99,7 +95,9 @@ def topic_defaults(controller: View) -> TopicDefaults:
         remote = controller.admit(frozenset((REMOTE_SYSTEM,))).flag(REMOTE_SYSTEM)
     except UnknownStaticError:
         remote = None
-    return TopicDefaults(values, problems, remote)
+    least, most = values.get("min.compaction.lag.ms"), values.get("max.compaction.lag.ms")
+    agree = isinstance(least, int) and isinstance(most, int) and least <= most
+    return TopicDefaults(values, problems, remote, agree)
 
 
 def _default(key: ConfigKey, controller: View) -> ParsedValue:

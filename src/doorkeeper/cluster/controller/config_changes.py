@@ -81,8 +81,10 @@ def changes_of(resources: Sequence[WireResource], *, legacy: bool) -> list[Resou
             type=resource.resource_type,
             name=resource.resource_name,
             entries=tuple(
-                ConfigEntry(entry.name, getattr(entry, "config_operation", Operation.SET), entry.value)
-                for entry in resource.configs
+                [
+                    ConfigEntry(entry.name, getattr(entry, "config_operation", Operation.SET), entry.value)
+                    for entry in resource.configs
+                ]
             ),
             legacy=legacy,
         )
@@ -161,15 +163,15 @@ def config_records(
 
     Keys in `again` are written even if their value stays.
     """
-    values: list[tuple[str, str | None]] = [
-        (name, value) for name, value in proposed.items() if current.get(name) != value or name in again
-    ]
-    values += [(name, None) for name in current if name not in proposed]
+    values: Mapping[str, str | None] = proposed
+    if current or again:
+        values = {name: value for name, value in proposed.items() if current.get(name) != value or name in again}
+        values |= {name: None for name in current if name not in proposed}
     return [
         VersionedRecord(
             ConfigRecord(resource_type=resource_type, resource_name=resource_name, name=name, value=value), 0
         )
-        for name, value in values
+        for name, value in values.items()
     ]
 
 

@@ -30,8 +30,6 @@ from doorkeeper.wire.metadata.serde import VersionedRecord
 from doorkeeper.wire.registry import Door
 
 VECTORS = Path(__file__).parents[1] / "vectors"
-NOT_SERVED = {"listeners"}
-"""A listener with SASL: the rulebook judges it, and `tests/rules` replays it; no node of ours serves one yet."""
 SAME_MESSAGES = 0.99  # the rest have several things wrong at once, and Java's hash maps decide which is said
 UPDATE_FEATURES = 57
 SAFE_DOWNGRADE = 2
@@ -90,7 +88,7 @@ class Served:
 
 def served_configurations() -> list[str]:
     found = {path.name.removeprefix("config-verdicts-").split(".")[0] for path in VECTORS.glob("config-verdicts-*")}
-    return sorted(found & CONFIGURATIONS.keys() - NOT_SERVED)
+    return sorted(found & CONFIGURATIONS.keys())
 
 
 def node_configs(configuration: Configuration, places: Mapping[str, str]) -> list[NodeConfig]:

@@ -97,8 +97,7 @@ class Connection:
     def exchange(self, request: RequestPayload) -> bytes:
         """Send a request and return the bytes of its response, header first."""
         self.send(request)
-        (size,) = struct.unpack(">i", self._receive(4))
-        return self._receive(size)
+        return self.receive_frame()
 
     def send(self, request: RequestPayload) -> None:
         """Send a request that gets no response."""
@@ -107,6 +106,11 @@ class Connection:
     def send_bytes(self, frame: bytes) -> None:
         """Send a frame of any bytes."""
         self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+
+    def receive_frame(self) -> bytes:
+        """Wait for a frame of any bytes."""
+        (size,) = struct.unpack(">i", self._receive(4))
+        return self._receive(size)
 
     def _frame(self, request: RequestPayload) -> bytes:
         header_type = request.__header_schema__

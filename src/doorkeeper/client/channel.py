@@ -13,6 +13,7 @@ from doorkeeper.net.requester import Requester
 from doorkeeper.wire.messages import (
     API_KEYS,
     API_VERSIONS,
+    SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
     api_name,
     message_classes,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from doorkeeper.client.settings import ClientSettings
     from doorkeeper.wire.registry import VersionRange
 
-SASL_AUTHENTICATE: Final = 36
 _MARKERS: Final = (19, 32, 37, 44)  # CreateTopics, DescribeConfigs, CreatePartitions, IncrementalAlterConfigs
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from doorkeeper.client import sasl
 from doorkeeper.client.api import Api, KafkaEnum, check_whole
 from doorkeeper.client.errors import error_for
 from doorkeeper.client.results import Results
 from doorkeeper.client.router import Target
+from doorkeeper.wire.scram import salted_password
 
 DESCRIBE_USER_SCRAM_CREDENTIALS: Final = 50
 ALTER_USER_SCRAM_CREDENTIALS: Final = 51
@@ -63,7 +63,7 @@ class ScramUpsertion:
             "mechanism": self.mechanism,
             "iterations": self.iterations,
             "salt": self.salt,
-            "salted_password": sasl.salted_password(name, self.password, self.salt, self.iterations),
+            "salted_password": salted_password(name, self.password, self.salt, self.iterations),
         }
 
 

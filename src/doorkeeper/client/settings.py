@@ -6,30 +6,21 @@ setting that is not understood is refused by name: connecting with less than was
 
 from __future__ import annotations
 
-import re
 import ssl
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.errors import InputError
 from doorkeeper.rules.javatext import parse_int, trim
+from doorkeeper.wire.jaas import LOGIN_MODULES, JaasError, read_login_module
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
 MILLISECONDS: Final = 0.001
-SASL_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+SASL_MECHANISMS: Final = tuple(LOGIN_MODULES)
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_LOGIN_MODULES: Final = {
-    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
-}
-_JAAS: Final = re.compile(
-    r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(?P<options>.*?);?\s*", re.S
-)
-_JAAS_OPTION: Final = re.compile(r"""([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
 _REFUSED_PREFIXES: Final = ("ssl.", "sasl.", "security.")
 _HARMLESS: Final = frozenset({"sasl.kerberos.service.name", "ssl.protocol", "ssl.provider", "security.providers"})
 
@@ -131,22 +122,19 @@ def _read_sasl(reader: _Reader) -> SaslCredentials:
     jaas = reader.take("sasl.jaas.config")
     if jaas is None:
         raise InputError("sasl.jaas.config is missing")
-    found = _JAAS.fullmatch(jaas)
-    if found is None:
-        raise InputError('sasl.jaas.config is not of the form \'LoginModule required username="..." password="...";\'')
-    if found["module"] != _LOGIN_MODULES[mechanism]:
-        raise InputError(f"sasl.jaas.config: {mechanism} needs the login module {_LOGIN_MODULES[mechanism]}")
-    options = {name: _unquote(*texts) for name, *texts in _JAAS_OPTION.findall(found["options"])}
+    try:
+        module = read_login_module(jaas)
+    except JaasError as error:
+        raise InputError(f"sasl.jaas.config: {error}") from None
+    if module.name != LOGIN_MODULES[mechanism]:
+        raise InputError(f"sasl.jaas.config: {mechanism} needs the login module {LOGIN_MODULES[mechanism]}")
+    options = module.options
     for name in ("username", "password"):
         if name not in options:
             raise InputError(f"sasl.jaas.config has no {name}")
     if options.get("tokenauth") == "true":
         raise InputError("sasl.jaas.config: delegation tokens (tokenauth) are not supported")
     return SaslCredentials(mechanism, options["username"], options["password"])
-
-
-def _unquote(double: str, single: str, bare: str) -> str:
-    return bare or re.sub(r"\\(.)", r"\1", double or single)
 
 
 def _read_tls(reader: _Reader) -> ssl.SSLContext:

@@ -38,14 +38,14 @@ class DoorService(Generic[Role]):
     """Answers the requests of one listener (`net.service.Service`)."""
 
     def __init__(
-        self, role: Role, registry: Registry, handlers: Mapping[int, Handler[Role]], gate: Gate | None = None
+        self, role: Role, registry: Registry, handlers: Mapping[int, Handler[Role]], gate: Gate = lambda: None
     ) -> None:
         """:param gate: gives what to wait for before a request is handled, while the node starts; ApiVersions never
         waits."""
         self.registry = registry
         self._role = role
         self._handlers = handlers
-        self._gate = gate
+        self.gate = gate
 
     def handle_opaque(
         self, header: RequestHeader, frame: Frame, peer: Peer
@@ -53,7 +53,7 @@ class DoorService(Generic[Role]):
         return DECODE
 
     def handle(self, request: Request, peer: Peer) -> Answer | Awaitable[Answer]:
-        closed = self._gate() if self._gate is not None and request.api_key != API_VERSIONS else None
+        closed = self.gate() if request.api_key != API_VERSIONS else None
         call = Call(request, peer, peer.principal)
         return self.dispatch(call) if closed is None else self._dispatch_after(closed, call)
 

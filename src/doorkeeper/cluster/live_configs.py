@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from doorkeeper.cluster.image.configs import ConfigResourceType
 from doorkeeper.cluster.image.metadata import MetadataImage
+from doorkeeper.cluster.sasl_config import LISTENER_READS, SaslConfig, read_sasl_config
 from doorkeeper.cluster.server_config import MILLISECONDS, NodeConfig
 from doorkeeper.net.limits import Limits
 from doorkeeper.rules.broker_config import stored_in_force
@@ -47,6 +48,10 @@ _BY_KEY: Final[Mapping[str, Meaning]] = {
     "cordoned.log.dirs": Meaning(Effect.STORED, "judged; new partitions go to the first directory"),
     "listeners": Meaning(Effect.STORED, "doors open and close at a restart"),
     "listener.security.protocol.map": Meaning(Effect.STORED, "read at a restart"),
+    "num.network.threads": Meaning(Effect.NOT_APPLICABLE, "one event loop serves; there are no such threads"),
+    "sasl.mechanism.inter.broker.protocol": Meaning(Effect.NOT_APPLICABLE, "brokers talk to the controller alone"),
+    "sasl.enabled.mechanisms": Meaning(Effect.LIVE, "new connections log in with them"),
+    "sasl.jaas.config": Meaning(Effect.LIVE, "new connections log in as its users, at a listener with PLAIN"),
     "resource.identifier.limit.enable": Meaning(Effect.STORED, "judged and kept for the doors"),
 }
 _BY_PART: Final[Mapping[str, Meaning]] = {
@@ -56,8 +61,8 @@ _BY_PART: Final[Mapping[str, Meaning]] = {
     "producer_state": Meaning(Effect.STORED, "kept for the data plane"),
     "group_coordinator": Meaning(Effect.STORED, "kept for the group coordinator"),
     "share_coordinator": Meaning(Effect.STORED, "kept for the group coordinator"),
-    "listener": Meaning(Effect.NOT_APPLICABLE, "doors are plaintext"),
-    "security": Meaning(Effect.NOT_APPLICABLE, "doors are plaintext"),
+    "listener": Meaning(Effect.NOT_APPLICABLE, "doors have no TLS, no Kerberos and no Java classes"),
+    "security": Meaning(Effect.NOT_APPLICABLE, "doors have no TLS, no Kerberos and no Java classes"),
     "replication": Meaning(Effect.NOT_APPLICABLE, "a partition has one replica"),
     "quota": Meaning(Effect.NOT_APPLICABLE, "a partition has one replica"),
     "remote_log": Meaning(Effect.NOT_APPLICABLE, "there is no tiered storage"),
@@ -119,9 +124,7 @@ def reference_page() -> str:
 
 def limits_in_force(config: NodeConfig, image: MetadataImage, listener: str, *, in_flight: int) -> Limits:
     """The limits of one listener: the node's static configs under its dynamic ones."""
-    default = stored_in_force(image.configs.of(ConfigResourceType.BROKER, ""), per_broker=False)
-    own = stored_in_force(image.configs.of(ConfigResourceType.BROKER, str(config.node_id)), per_broker=True)
-    view = View(config.view.static, default, own).admit(frozenset(SCHEMA), frozenset((MAX_CONNECTIONS,)))
+    view = _in_force(config, image, frozenset((MAX_CONNECTIONS,)))
     per_listener = view.listener_value(listener, MAX_CONNECTIONS)
     return Limits(
         max_frame_bytes=config.number("socket.request.max.bytes"),
@@ -132,6 +135,21 @@ def limits_in_force(config: NodeConfig, image: MetadataImage, listener: str, *, 
         idle_seconds=config.number("connections.max.idle.ms") * MILLISECONDS,
         backlog=config.number("socket.listen.backlog.size"),
     )
+
+
+def sasl_in_force(config: NodeConfig, image: MetadataImage, listener: str) -> SaslConfig:
+    """The SASL configs of one listener.
+
+    :raises UnlawfulError: for what nobody could log in with; see `read_sasl_config`.
+    """
+    return read_sasl_config(_in_force(config, image, LISTENER_READS), listener)
+
+
+def _in_force(config: NodeConfig, image: MetadataImage, listener_reads: frozenset[str]) -> View:
+    """The node's static configs under its dynamic ones."""
+    default = stored_in_force(image.configs.of(ConfigResourceType.BROKER, ""), per_broker=False)
+    own = stored_in_force(image.configs.of(ConfigResourceType.BROKER, str(config.node_id)), per_broker=True)
+    return View(config.view.static, default, own).admit(frozenset(SCHEMA), listener_reads)
 
 
 def _overrides(view: View) -> dict[str, int]:

@@ -20,15 +20,17 @@ from doorkeeper.cluster.directories import NodeDirectories, known_cluster_id, ne
 from doorkeeper.cluster.handlers.table import registry_for
 from doorkeeper.cluster.image.configs import ConfigurationsImage
 from doorkeeper.cluster.image.metadata import MetadataImage
-from doorkeeper.cluster.live_configs import limits_in_force
+from doorkeeper.cluster.live_configs import limits_in_force, sasl_in_force
 from doorkeeper.cluster.loggers import NodeLoggers
+from doorkeeper.cluster.logins import Logins
 from doorkeeper.cluster.metadata_log import MetadataLog
 from doorkeeper.cluster.quorum import MetadataQuorum
+from doorkeeper.cluster.sasl_config import SASL_PLAINTEXT
 from doorkeeper.cluster.server_config import UNSTABLE_VERSIONS, NodeConfig
 from doorkeeper.errors import InputError
 from doorkeeper.net.listener import Listener
-from doorkeeper.net.service import Service
 from doorkeeper.rules.listener_config import Endpoint
+from doorkeeper.rules.static_config import UnknownStaticError, UnlawfulError
 from doorkeeper.wire.registry import Door, VersionRange
 
 LOGGER: Final = logging.getLogger("doorkeeper.node")
@@ -72,6 +74,8 @@ class Node:
         self._channels: list[ControllerChannel] = []
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._loggers = NodeLoggers()
+        self._logins: dict[str, Logins] = {}
+        """By listener, where there is SASL."""
         self._applied_configs: ConfigurationsImage | None = None
 
     # --- starting ------------------------------------------------------------------------------------------------
@@ -111,7 +115,7 @@ class Node:
         self._log.begin_epoch(quorum.now_ms())
         registry = registry_for(Door.CONTROLLER, unstable_versions=config.flag(UNSTABLE_VERSIONS))
         self.controller = ControllerRole(config, quorum, directories.metadata, registry, self._loggers)
-        await self._open(Door.CONTROLLER, config.controller_listeners, self.controller.door, in_flight=PIPELINE)
+        await self._open(Door.CONTROLLER, config.controller_listeners, self.controller, in_flight=PIPELINE)
         self._spawn("quorum", quorum.run())
         advertised = {one.listener: (_told(one.host), one.port) for one in self.doors if one.door is Door.CONTROLLER}
         await self.controller.activate(own_brokers, advertised)
@@ -134,7 +138,7 @@ class Node:
             config, directories.cluster_id, source, self._channel("forwarding"), registry, self._loggers
         )
         self.broker = broker
-        await self._open(Door.BROKER, config.listeners, broker.door)
+        await self._open(Door.BROKER, config.listeners, broker)
         lifecycle = BrokerLifecycle(
             self._identity(directories),
             self._channel("heartbeat"),
@@ -175,16 +179,24 @@ class Node:
     def _identity(self, directories: NodeDirectories) -> Identity:
         config = self.config
         ports = {one.listener: one.port for one in self.doors if one.door is Door.BROKER}
-        listeners = {one.listener: (_told(one.host), one.port or ports[one.listener]) for one in config.advertised}
+        listeners = {
+            one.listener: (_told(one.host), one.port or ports[one.listener], one.protocol) for one in config.advertised
+        }
         return Identity(config.node_id, directories.cluster_id, listeners, directories.ids, config.rack, config.static)
 
-    async def _open(self, door: Door, endpoints: Collection[Endpoint], service: Service, *, in_flight: int = 1) -> None:
+    async def _open(
+        self, door: Door, endpoints: Collection[Endpoint], role: BrokerRole | ControllerRole, *, in_flight: int = 1
+    ) -> None:
         config = self.config
+        logins = Logins(config, lambda: role.image, role.door.gate)
         for endpoint in endpoints:
             limits = limits_in_force(config, MetadataImage.EMPTY, endpoint.listener, in_flight=in_flight)
             listener = Listener(
-                endpoint.host or EVERYWHERE, endpoint.port, service, name=endpoint.listener, limits=limits
+                endpoint.host or EVERYWHERE, endpoint.port, role.door, name=endpoint.listener, limits=limits
             )
+            if endpoint.protocol == SASL_PLAINTEXT:
+                self._logins[endpoint.listener] = logins
+                listener.change_authentication(logins.at(sasl_in_force(config, MetadataImage.EMPTY, listener.name)))
             try:
                 await listener.start()
             except OSError as error:
@@ -200,6 +212,16 @@ class Node:
         self._applied_configs = image.configs
         for listener in self._listeners[Door.BROKER]:
             listener.change_limits(limits_in_force(self.config, image, listener.name, in_flight=1))
+            if listener.name in self._logins:
+                self._change_login(listener, image)
+
+    def _change_login(self, listener: Listener, image: MetadataImage) -> None:
+        try:
+            sasl = sasl_in_force(self.config, image, listener.name)
+        except (UnlawfulError, UnknownStaticError) as error:
+            LOGGER.warning("listener %s: logins stay as they were: %s", listener.name, error)
+            return
+        listener.change_authentication(self._logins[listener.name].at(sasl))
 
     def _channel(self, name: str) -> ControllerChannel:
         channel = ControllerChannel(name, self.config.node_id, self._locate_controller)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from doorkeeper.cluster.sasl_config import LISTENER_READS, SASL_PLAINTEXT, read_sasl_config, sasl_not_served
 from doorkeeper.errors import InputError
 from doorkeeper.rules.javatext import parse_int
 from doorkeeper.rules.listener_config import (
@@ -31,7 +32,7 @@ from doorkeeper.wire.metadata.levels import (
 )
 
 LOCALHOST: Final = "127.0.0.1"
-SERVED_PROTOCOL: Final = "PLAINTEXT"
+PLAINTEXT: Final = "PLAINTEXT"
 IDENTIFIER_LIMIT: Final = "resource.identifier.limit.enable"
 UNSTABLE_VERSIONS: Final = "unstable.api.versions.enable"
 VOTERS: Final = "controller.quorum.voters"
@@ -202,14 +203,33 @@ def _not_served(config: NodeConfig) -> Iterator[str]:
     """What Kafka would take, and this cluster does not have."""
     if not config.roles:
         yield "process.roles must say what the node is: broker, controller, or both"
-    for endpoint in (*config.listeners, *config.controller_listeners):
-        if endpoint.protocol != SERVED_PROTOCOL:
-            yield (
-                f"Listener {endpoint.listener} asks for {endpoint.protocol}, and only {SERVED_PROTOCOL} is served "
-                "here: put the gateway in front of a real Kafka for the rest"
-            )
+    yield from _security_not_served(config)
     if len(config.controllers) > 1:
         yield f"{VOTERS} names {len(config.controllers)} controllers; this cluster has one, with the only replica"
     voter = config.controllers[0].node_id if len(config.controllers) == 1 else None
     if config.is_controller and voter is not None and voter != config.node_id:
         yield f"{VOTERS} names node {voter}, and this controller is node {config.node_id}"
+
+
+def _security_not_served(config: NodeConfig) -> Iterator[str]:
+    view = View(config.view.static).admit(frozenset(SCHEMA), LISTENER_READS)
+    for endpoint in config.listeners:
+        if endpoint.protocol not in (PLAINTEXT, SASL_PLAINTEXT):
+            yield _other_protocol(endpoint, f"{PLAINTEXT} and {SASL_PLAINTEXT} are")
+        elif endpoint.protocol == SASL_PLAINTEXT:
+            try:
+                read_sasl_config(view, endpoint.listener)
+            except UnlawfulError as error:
+                yield error.message
+    for endpoint in config.controller_listeners:
+        if endpoint.protocol != PLAINTEXT:
+            yield _other_protocol(endpoint, f"{PLAINTEXT} is")
+    if any(endpoint.protocol == SASL_PLAINTEXT for endpoint in config.listeners):
+        yield from sasl_not_served(config.static)
+
+
+def _other_protocol(endpoint: Endpoint, served: str) -> str:
+    return (
+        f"Listener {endpoint.listener} asks for {endpoint.protocol}, and only {served} served there: put the gateway "
+        "in front of a real Kafka for the rest"
+    )

@@ -7,6 +7,7 @@ import ssl
 from collections import Counter
 from typing import Final
 
+from doorkeeper.net.authentication import Authentication
 from doorkeeper.net.limits import Limits
 from doorkeeper.net.server_protocol import LOGGER, ServerProtocol
 from doorkeeper.net.service import Service
@@ -31,15 +32,19 @@ class Listener:
         name: str = "PLAINTEXT",
         limits: Limits | None = None,
         tls: ssl.SSLContext | None = None,
+        authentication: Authentication | None = None,
         reuse_port: bool = False,
     ) -> None:
-        """:param port: 0 for a free one, see `port` afterwards."""
+        """:param port: 0 for a free one, see `port` afterwards.
+        :param authentication: how clients say who they are; without it everybody is let in as nobody.
+        """
         self.name = name
         self.host = host
         self.port = port
         self._service = service
         self._limits = limits or Limits()
         self._tls = tls
+        self._authentication = authentication
         self._reuse_port = reuse_port
         self._server: asyncio.Server | None = None
         self._protocols: set[ServerProtocol] = set()
@@ -56,6 +61,10 @@ class Listener:
         """Take other limits from now on: numbers of connections and the idle time count at once, the rest for new
         connections, and the backlog not before the next start."""
         self._limits = limits
+
+    def change_authentication(self, authentication: Authentication) -> None:
+        """Let new connections log in in another way; those that have stay."""
+        self._authentication = authentication
 
     async def start(self) -> None:
         """Bind and accept.
@@ -75,7 +84,7 @@ class Listener:
         self._schedule_sweep(loop)
 
     def _make_protocol(self) -> ServerProtocol:
-        return ServerProtocol(self._service, self.name, self._limits, self._admit, self._leave)
+        return ServerProtocol(self._service, self.name, self._limits, self._admit, self._leave, self._authentication)
 
     async def stop(self, grace_seconds: float = 30.0) -> None:
         """Take no more connections and requests, answer what is in flight, close; after the grace, abort."""

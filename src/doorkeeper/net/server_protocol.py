@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from doorkeeper.errors import RemoteProtocolError
+from doorkeeper.net.authentication import Authentication
 from doorkeeper.net.limits import Limits
 from doorkeeper.net.service import DECODE, Answer, Peer, Service
 from doorkeeper.wire.answers import error_response, fault_code
-from doorkeeper.wire.api_versions import is_valid_software, unsupported_version_response
+from doorkeeper.wire.api_versions import check_request, unsupported_version_response
 from doorkeeper.wire.codec import Request, decode_request, encode_response, response_header
 from doorkeeper.wire.connection import Chunks, Closed, ServerConnection
-from doorkeeper.wire.events import PAUSED, ProtocolViolation, RequestReceived
+from doorkeeper.wire.events import PAUSED, ProtocolViolation, RequestReceived, TokenReceived
 from doorkeeper.wire.framing import NEED_DATA
 from doorkeeper.wire.messages import API_VERSIONS, api_name
+from doorkeeper.wire.sasl_login import Outcome, SaslLogin
 
 LOGGER: Final = logging.getLogger("doorkeeper.net")
 
@@ -32,8 +34,11 @@ class ServerProtocol(asyncio.Protocol):
         limits: Limits,
         admit: Callable[[ServerProtocol], str | None],
         leave: Callable[[ServerProtocol], None],
+        authentication: Authentication | None = None,
     ) -> None:
-        """:param admit: told of the connection once its address is known; a text refuses it."""
+        """:param admit: told of the connection once its address is known; a text refuses it.
+        :param authentication: how the peer says who it is, if it has to.
+        """
         self.loop = asyncio.get_running_loop()
         self.connection = ServerConnection(
             service.registry,
@@ -57,6 +62,12 @@ class ServerProtocol(asyncio.Protocol):
         self._at_end = False
         """Whether the peer has sent its last byte."""
         self._muted_until = 0.0
+        self._authentication = authentication
+        self._login: SaslLogin | None = None
+        """There until the peer is known."""
+        if authentication is not None:
+            self._login = SaslLogin(authentication.mechanisms)
+            self.connection.begin_login(authentication.max_frame_bytes)
 
     # -- called by asyncio
 
@@ -152,7 +163,10 @@ class ServerProtocol(asyncio.Protocol):
                     LOGGER.warning("closed the connection from %s: %s", self.peer.address, event.reason)
                     self.close(event.reason)
                     break
-                self._dispatch(event)
+                if self._authentication is not None and self._login is not None:
+                    self._log_in(self._authentication, self._login, event)
+                elif isinstance(event, RequestReceived):
+                    self._dispatch(event)
         finally:
             self._pumping = False
         self._flush()
@@ -168,7 +182,7 @@ class ServerProtocol(asyncio.Protocol):
             answer = self._service.handle_opaque(header, frame, self.peer)
             if answer is DECODE:
                 request = decode_request(frame, header)
-                self._note_software(request)
+                self._note_versions(request)
                 answer = self._service.handle(request, self.peer)
             if not hasattr(type(answer), "__await__"):
                 self._send(event, answer)
@@ -176,7 +190,10 @@ class ServerProtocol(asyncio.Protocol):
         except Exception as error:
             self._fail(event, request, error)
             return
-        task = self.loop.create_task(self._finish(event, request, answer))
+        self._spawn(self._finish(event, request, answer))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self.loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -219,19 +236,81 @@ class ServerProtocol(asyncio.Protocol):
             message = None if ours else str(error)
             answer = error_response(header.api_key, header.api_version, request.body, fault_code(error), message)
         if answer is None:
-            reason = "a fault of ours" if ours else str(error)
-            LOGGER.warning("closed the connection from %s: %s", self.peer.address, reason)
-            self._flush()
-            self.close(reason)
+            self._break(error, ours=ours)
             return
         self._send(event, answer)
 
-    def _note_software(self, request: Request) -> None:
-        """Remember who the client says it is (KIP-511)."""
-        if request.api_key == API_VERSIONS and request.api_version >= 3:
-            name, version = request.body.client_software_name, request.body.client_software_version
-            if is_valid_software(name) and is_valid_software(version):
-                self.peer.software_name, self.peer.software_version = name, version
+    def _break(self, error: Exception, *, ours: bool) -> None:
+        reason = "a fault of ours" if ours else str(error)
+        LOGGER.warning("closed the connection from %s: %s", self.peer.address, reason)
+        self._flush()
+        self.close(reason)
+
+    def _note_versions(self, request: Request) -> None:
+        """Remember who the client says it is (KIP-511), and that it has been told the versions."""
+        if request.api_key != API_VERSIONS or check_request(request.body):
+            return
+        if self._login is not None:
+            self._login.note_versions()
+        if request.api_version >= 3:
+            body = request.body
+            self.peer.software_name, self.peer.software_version = (
+                body.client_software_name,
+                body.client_software_version,
+            )
+
+    # -- the login
+
+    def _log_in(self, authentication: Authentication, login: SaslLogin, event: RequestReceived | TokenReceived) -> None:
+        """Let the peer say who it is; the first ApiVersions alone goes on to the service."""
+        if isinstance(event, RequestReceived) and login.asks_for_versions(event.header.api_key):
+            self._dispatch(event)
+            return
+        closed = authentication.gate()
+        if closed is not None:
+            self._spawn(self._log_in_after(closed, authentication, login, event))
+            return
+        try:
+            outcome = _outcome(login, event)
+        except Exception as error:
+            ours = not isinstance(error, RemoteProtocolError)
+            if ours:
+                LOGGER.exception("a login failed")
+            self._break(error, ours=ours)
+            return
+        if outcome.refusal is not None:
+            LOGGER.info("refused %s at %s: %s", self.peer.address, self.peer.listener, outcome.refusal)
+            self.connection.drain()
+            self.loop.call_later(authentication.failure_delay_seconds, self._refuse, event, outcome.answer)
+            return
+        self._answer_login(event, outcome.answer)
+        self.connection.expects_token = login.expects_token
+        if outcome.principal is not None:
+            self.peer.principal = outcome.principal
+            self._login = None
+            self.connection.end_login()
+
+    async def _log_in_after(
+        self,
+        closed: Awaitable[None],
+        authentication: Authentication,
+        login: SaslLogin,
+        event: RequestReceived | TokenReceived,
+    ) -> None:
+        await closed
+        self._log_in(authentication, login, event)
+        self._pump()
+
+    def _refuse(self, event: RequestReceived | TokenReceived, answer: Answer) -> None:
+        """Say so, late enough to make guessing slow; the connection is drained, and closes with it."""
+        self._answer_login(event, answer)
+        self._flush()
+
+    def _answer_login(self, event: RequestReceived | TokenReceived, answer: Answer) -> None:
+        if isinstance(event, RequestReceived):
+            self._send(event, answer)
+        else:
+            self._out += self.connection.send_response(event.slot, *(() if answer is None else (answer,)))
 
     # -- the socket
 
@@ -270,3 +349,10 @@ class ServerProtocol(asyncio.Protocol):
 def error_code_hint(error: Exception) -> int | None:
     """The code that a peer's fault is to be answered with."""
     return error.error_code_hint if isinstance(error, RemoteProtocolError) else None
+
+
+def _outcome(login: SaslLogin, event: RequestReceived | TokenReceived) -> Outcome:
+    if not isinstance(event, RequestReceived):
+        return login.receive_token(bytes(event.frame))
+    login.require_expected(event.header.api_key)
+    return login.receive(decode_request(event.frame, event.header))

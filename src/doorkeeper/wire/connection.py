@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from doorkeeper.errors import LocalProtocolError, RemoteProtocolError
 from doorkeeper.wire.codec import encode_request, read_correlation_id, read_request_header
-from doorkeeper.wire.events import PAUSED, Paused, ProtocolViolation, RequestReceived, ResponseReceived
+from doorkeeper.wire.events import PAUSED, Paused, ProtocolViolation, RequestReceived, ResponseReceived, TokenReceived
 from doorkeeper.wire.framing import MAX_FRAME_BYTES, NEED_DATA, FrameReader, NeedData, frame
 from doorkeeper.wire.messages import API_VERSIONS, api_name
 from doorkeeper.wire.registry import Registry
@@ -80,6 +80,9 @@ class ServerConnection:
         self._registry = registry
         self._reader = FrameReader(max_frame_bytes)
         self._max_in_flight = max_in_flight
+        self._limits = (max_frame_bytes, max_in_flight)
+        self.expects_token = False
+        """Whether the next frame is a bare message of a SASL mechanism."""
         self._read_ahead_bytes = read_ahead_bytes
         self._next_slot = 0
         self._next_to_send = 0
@@ -113,7 +116,7 @@ class ServerConnection:
 
     def next_event(
         self,
-    ) -> RequestReceived | ProtocolViolation | Literal[NeedData.NEED_DATA] | Literal[Paused.PAUSED]:
+    ) -> RequestReceived | TokenReceived | ProtocolViolation | Literal[NeedData.NEED_DATA] | Literal[Paused.PAUSED]:
         """The next thing that happened. An ApiVersions request is handed out whatever its version (KIP-511)."""
         if self.state is not OPEN:
             return NEED_DATA
@@ -123,6 +126,9 @@ class ServerConnection:
             found = self._reader.next_frame()
             if found is NEED_DATA:
                 return NEED_DATA
+            if self.expects_token:
+                self._next_slot += 1
+                return TokenReceived(self._next_slot - 1, found)
             header = read_request_header(found)
         except RemoteProtocolError as error:
             return self._violation(error.reason)
@@ -135,6 +141,16 @@ class ServerConnection:
         slot = self._next_slot
         self._next_slot += 1
         return RequestReceived(slot, header, found)
+
+    def begin_login(self, max_frame_bytes: int) -> None:
+        """Until `end_login` take one request at a time, and none above this size."""
+        self._reader.max_bytes = max_frame_bytes
+        self._max_in_flight = ONE_AT_A_TIME
+
+    def end_login(self) -> None:
+        """The peer is known: take requests as on any connection."""
+        self._reader.max_bytes, self._max_in_flight = self._limits
+        self.expects_token = False
 
     def _violation(self, reason: str) -> ProtocolViolation:
         self.close(reason)

@@ -18,6 +18,13 @@ class RequestReceived(NamedTuple):
     frame: Frame
 
 
+class TokenReceived(NamedTuple):
+    """A bare message of a SASL mechanism, where one is expected (`ServerConnection.expects_token`)."""
+
+    slot: int
+    frame: Frame
+
+
 class ResponseReceived(NamedTuple):
     """The response to the oldest request that awaited one; its body has not been read."""
 

@@ -47,10 +47,11 @@ def frame(*parts: bytes | memoryview) -> bytes:
 class FrameReader:
     """Chunks in, frames out; bytes that belong to no whole frame yet wait inside."""
 
-    __slots__ = ("_chunk", "_gathering", "_max_bytes", "_missing", "_position")
+    __slots__ = ("_chunk", "_gathering", "_missing", "_position", "max_bytes")
 
     def __init__(self, max_bytes: int = MAX_FRAME_BYTES) -> None:
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
+        """The fence; counts for frames whose size has not been looked at."""
         self._chunk: bytes | bytearray = b""
         self._position = 0
         self._gathering: bytearray | None = None
@@ -90,7 +91,7 @@ class FrameReader:
         if available < SIZE_BYTES:
             return self._wait(SIZE_BYTES - available) if available else NEED_DATA
         (size,) = _read_size(chunk, start)
-        if not 0 <= size <= self._max_bytes:
+        if not 0 <= size <= self.max_bytes:
             raise RemoteProtocolError(self._refusal(size))
         end = start + SIZE_BYTES + size
         if end > len(chunk):
@@ -109,7 +110,7 @@ class FrameReader:
     def _refusal(self, size: int) -> str:
         if size < 0:
             return f"Invalid receive (size = {size})"
-        return f"Invalid receive (size = {size} larger than {self._max_bytes})"
+        return f"Invalid receive (size = {size} larger than {self.max_bytes})"
 
     def _wait(self, missing: int) -> Literal[NeedData.NEED_DATA]:
         """Move what is left of the chunk to a buffer that can grow (views of the chunk forbid it to)."""

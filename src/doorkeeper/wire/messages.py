@@ -29,6 +29,7 @@ METADATA: Final = 3
 SASL_HANDSHAKE: Final = 17
 API_VERSIONS: Final = 18
 INIT_PRODUCER_ID: Final = 22
+SASL_AUTHENTICATE: Final = 36
 
 _OURS: Final[dict[tuple[int, int], tuple[type[Any], type[Any]]]] = {
     (BROKER_REGISTRATION, 5): (BrokerRegistrationRequestV5, BrokerRegistrationResponseV5),

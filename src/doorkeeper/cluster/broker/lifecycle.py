@@ -30,7 +30,8 @@ LOGGER: Final = logging.getLogger("doorkeeper.broker")
 BROKER_HEARTBEAT: Final = 63
 REGISTRATION_VERSIONS: Final = VersionRange(0, 6)
 HEARTBEAT_VERSIONS: Final = VersionRange(0, 1)
-PLAINTEXT: Final = 0
+PROTOCOLS: Final = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
+"""Kafka's numbers (SecurityProtocol)."""
 RETRY_SECONDS: Final = 0.1
 """Between registrations that are refused because the predecessor's session has not ended."""
 
@@ -45,7 +46,8 @@ class Identity:
 
     node_id: int
     cluster_id: str
-    listeners: Mapping[str, tuple[str, int]]
+    listeners: Mapping[str, tuple[str, int, str]]
+    """Host, port and security protocol, by name."""
     directories: tuple[UUID, ...]
     rack: str | None
     static: Mapping[str, str]
@@ -137,8 +139,8 @@ class BrokerLifecycle:
             "cluster_id": identity.cluster_id,
             "incarnation_id": self._incarnation,
             "listeners": [
-                {"name": name, "host": host, "port": port, "security_protocol": PLAINTEXT}
-                for name, (host, port) in identity.listeners.items()
+                {"name": name, "host": host, "port": port, "security_protocol": PROTOCOLS[protocol]}
+                for name, (host, port, protocol) in identity.listeners.items()
             ],
             "features": [
                 {"name": name, "min_supported_version": int(one.lowest), "max_supported_version": int(one.highest)}

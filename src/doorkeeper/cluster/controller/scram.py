@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,11 +12,10 @@ from doorkeeper.cluster.controller.decision import Decision, Failure, RecordBatc
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.wire.metadata.serde import VersionedRecord
 from doorkeeper.wire.metadata.types import RemoveUserScramCredentialRecord, UserScramCredentialRecord
+from doorkeeper.wire.scram import MAX_ITERATIONS, MIN_ITERATIONS, client_key, server_key, stored_key
 
-HASHES: Final = {1: "sha256", 2: "sha512"}
-"""ScramMechanism: SCRAM-SHA-256 and SCRAM-SHA-512."""
-MIN_ITERATIONS: Final = 4096  # of either mechanism; RFC 7677
-MAX_ITERATIONS: Final = 16384  # ScramControlManager.MAX_ITERATIONS: more would be a denial of service
+MECHANISMS: Final = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
+"""Kafka's numbers (ScramMechanism)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +116,7 @@ def _check(
         return Failure(ErrorCode.unsupported_version, "The current metadata.version does not support SCRAM")
     if not one.name:
         return Failure(ErrorCode.unacceptable_credential, "Username must not be empty")
-    if one.mechanism not in HASHES:
+    if one.mechanism not in MECHANISMS:
         return Failure(ErrorCode.unsupported_sasl_mechanism, "Unknown SCRAM mechanism")
     if isinstance(one, ScramCredentialUpsertion):
         return _check_iterations(one.iterations)
@@ -141,14 +138,13 @@ def _record_of(
 ) -> RemoveUserScramCredentialRecord | UserScramCredentialRecord:
     if isinstance(one, ScramCredentialDeletion):
         return RemoveUserScramCredentialRecord(name=one.name, mechanism=one.mechanism)
-    algorithm = HASHES[one.mechanism]
-    client_key = hmac.digest(one.salted_password, b"Client Key", algorithm)
+    mechanism = MECHANISMS[one.mechanism]
     return UserScramCredentialRecord(
         name=one.name,
         mechanism=one.mechanism,
         salt=one.salt,
-        stored_key=hashlib.new(algorithm, client_key).digest(),
-        server_key=hmac.digest(one.salted_password, b"Server Key", algorithm),
+        stored_key=stored_key(mechanism, client_key(mechanism, one.salted_password)),
+        server_key=server_key(mechanism, one.salted_password),
         iterations=one.iterations,
     )
 

@@ -52,6 +52,7 @@ _CLASS_KEYS: Final = frozenset(name for name, key in SCHEMA.items() if key.type 
 _REMEMBERED: Final = DYNAMIC_KEYS - SENSITIVE - _CLASS_KEYS
 """The keys whose values mean the same to every broker and may be remembered."""
 _PROVIDERS: Final = "config.providers"
+_SPECIAL_PREFIXES: Final = (LISTENER_PREFIX, _PROVIDERS)
 _SET, _DELETE = int(Operation.SET), int(Operation.DELETE)
 QUOTA: Final = "quota"
 """The group of keys that are no part of a broker's static definition (QuotaConfig.brokerQuotaConfigs)."""
@@ -152,7 +153,8 @@ def judge_values(
     Config providers are no part of it: Kafka resolves the other values with them, and drops them.
     """
     others = props.keys() - DYNAMIC_KEYS
-    if _PROVIDERS in props or any(map(_is_provider, others)):
+    special = [name for name in others if name.startswith(_SPECIAL_PREFIXES)]
+    if _PROVIDERS in props or any(map(_is_provider, special)):
         props = without_providers(props)
     if read_only := READ_ONLY_KEYS & others:
         return EMPTY_LAYER, _bad_keys(RuleId.CONFIG_KEY_READ_ONLY, "Cannot update these configs dynamically", read_only)
@@ -170,7 +172,7 @@ def judge_values(
         if isinstance(parsed, ConfigProblem):
             return EMPTY_LAYER, _invalid(parsed)
         values[name] = parsed
-    prefixed = [(name, props[name]) for name in others if name.startswith(LISTENER_PREFIX)]
+    prefixed = [(name, props[name]) for name in special if name.startswith(LISTENER_PREFIX)]
     refusal = _refusal_of_prefixed(prefixed, class_exists)
     if refusal is not None:
         return EMPTY_LAYER, refusal

@@ -165,18 +165,20 @@ def _judge_broker(change: ResourceChange, context: Context) -> ResourceVerdict:
         return _refused(change, refusal)
     per_broker = bool(change.name)
     stored = context.stored(ResourceType.BROKER, change.name)
+    stored_layer = stored_in_force(stored, per_broker=per_broker)
     class_exists = class_test(context.plugins)
     if change.legacy:
         props = {entry.name: entry.value for entry in change.entries if entry.value is not None}
     else:
-        props = dict(stored_in_force(stored, per_broker=per_broker).texts)
+        props = dict(stored_layer.texts)
         refusal = apply_entries(change.entries, props)
     layer = EMPTY_LAYER
     if refusal is None:
         layer, refusal = judge_values(props, per_broker=per_broker, class_exists=class_exists)
     if refusal is not None:
         return _refused(change, refusal, _brokers_concerned(change.name, context))
-    refusals = _refusals_of_brokers(change.name, layer, context)
+    default = stored_in_force(context.stored(ResourceType.BROKER, ""), per_broker=False) if per_broker else stored_layer
+    refusals = _refusals_of_brokers(change.name, layer, default, context)
     if refusals:
         return _refused(change, _summed_up(change.name, refusals, context), sorted(refusals.keys() - {_NOBODY}))
     return _store_broker(change, stored, context)
@@ -223,10 +225,9 @@ def _reported(name: str, context: Context) -> bool:
     return context.brokers.get(broker_id, _UNKNOWN_BROKER).static is not None
 
 
-def _refusals_of_brokers(name: str, proposed: Layer, context: Context) -> dict[int, Refusal]:
+def _refusals_of_brokers(name: str, proposed: Layer, default: Layer, context: Context) -> dict[int, Refusal]:
     """The brokers that would refuse the resulting configs, each by its own static and dynamic ones."""
     class_exists = class_test(context.plugins)
-    default = stored_in_force(context.stored(ResourceType.BROKER, ""), per_broker=False)
     changed = differing(proposed.texts, default.texts)
     refusals = {}
     for broker_id in _brokers_concerned(name, context) or (_NOBODY,):

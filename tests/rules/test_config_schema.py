@@ -141,7 +141,7 @@ class TestBrokenFacts:
     def test_facts_of_another_version_than_the_folder_says(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(config_schema, "_load_json", lambda path: {"kafka_version": "3.9.0"})
         with pytest.raises(FactsError, match=r"not of Kafka 4\.3\.1"):
-            load_facts.__wrapped__("broker", "4.3.1")
+            load_facts("broker", "4.3.1")
 
     def test_an_own_key_that_kafka_has_already(self, monkeypatch: pytest.MonkeyPatch) -> None:
         row: dict[str, Any] = {"name": "node.id", "type": "INT", "default": "1", "required": False, "validator": None}

@@ -214,9 +214,11 @@ def load_quota_schema(entity_type: str, kafka_version: str = KAFKA_VERSION) -> S
     return Schema(f"quota:{entity_type}", kafka_version, read_keys(load_facts("quota", kafka_version)[entity_type]))
 
 
-@cache
 def load_facts(name: str, kafka_version: str = KAFKA_VERSION) -> Mapping[str, Any]:
-    """Read one file of facts of a Kafka version; the version inside must be the one asked for."""
+    """Read one file of facts of a Kafka version; the version inside must be the one asked for.
+
+    Not remembered: what is made of the facts is, and the text of them would only take room.
+    """
     document = _load_json(f"kafka-{kafka_version}/{name}.json")
     if document.get("kafka_version") != kafka_version:
         raise FactsError(f"The facts {name!r} are not of Kafka {kafka_version}")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from kio.schema.errors import ErrorCode
 from tests.cluster.records import ask, batch, create_topic, fetch, fetch_request, fetched, produce
 from tests.cluster.running import RunningCluster
 from tests.kafka.requests import Connection
 
-DELETE_TOPICS, METADATA = 20, 3
+DELETE_TOPICS, METADATA, CREATE_PARTITIONS = 20, 3, 37
 
 
 def delete_topic(connection: Connection, name: str) -> None:
@@ -97,3 +100,41 @@ def test_topic_is_made_when_a_client_asks_for_it_and_may(tmp_path: Path, allowed
         else:
             create_topic(connection, "other")
             assert "fresh" not in broker.image.topics.by_name
+
+
+def test_old_segments_go_when_the_time_comes(tmp_path: Path) -> None:
+    often = {"log.retention.check.interval.ms": "20"}
+    with RunningCluster(tmp_path, overrides=often) as cluster, cluster.connect() as connection:
+        create_topic(connection, "orders", retention_ms="1")
+        produce(connection, "orders", batch(b"old"))
+        broker = cluster.node().broker
+        assert broker is not None
+        log = broker.data.logs.get("orders", 0)
+        assert log is not None
+        cluster.wait_until(lambda: log.log_start_offset == 1)
+        cluster.wait_until(lambda: not (tmp_path / "orders-0" / f"{0:020d}.log").exists())
+
+
+def test_waiting_fetch_is_told_that_its_topic_is_deleted(tmp_path: Path) -> None:
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection, cluster.connect() as other:
+        create_topic(connection, "orders")
+        broker = cluster.node().broker
+        assert broker is not None
+        log = broker.data.logs.get("orders", 0)
+        assert log is not None
+        answers: list[Any] = []
+        reader = threading.Thread(target=lambda: answers.append(fetch(other, "orders", wait_ms=20_000)))
+        reader.start()
+        cluster.wait_until(lambda: bool(log.waiters))
+        delete_topic(connection, "orders")
+        reader.join(20)
+        assert answers[0].responses[0].partitions[0].error_code == ErrorCode.unknown_topic_or_partition
+
+
+def test_partitions_that_are_added_have_logs(tmp_path: Path) -> None:
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection:
+        create_topic(connection, "orders")
+        more = [{"name": "orders", "count": 3, "assignments": None}]
+        (answer,) = ask(connection, CREATE_PARTITIONS, 3, topics=more, timeout=timedelta(seconds=5)).results
+        assert answer.error_code == 0
+        assert produce(connection, "orders", batch(b"a"), partition=2).error_code == 0

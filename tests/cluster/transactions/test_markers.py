@@ -151,6 +151,16 @@ def test_a_deleted_partition_that_waited_to_be_tried_again_ends_the_transaction(
     assert ledger.markers == []
 
 
+def test_a_deleted_partition_is_not_tried_again_while_another_is_under_way(ledger: Ledger) -> None:
+    marker = prepare(ledger, A0, A1)
+    report(ledger, part(marker, A0), {A0: ErrorCode.unknown_topic_or_partition})
+    skip(ledger, marker, A0)
+    assert ledger.coordinator.state.markers_to_retry == {}
+    assert ledger.coordinator.next_deadline() is None
+    report(ledger, part(marker, A1), {A1: NONE})
+    assert ledger.state == "CompleteCommit"
+
+
 def test_a_partition_that_was_not_in_the_marker_cannot_be_skipped(ledger: Ledger) -> None:
     marker = prepare(ledger, A0, A1)
     skip(ledger, part(marker, A0), A1)

@@ -11,7 +11,7 @@ from kio.schema.errors import ErrorCode
 from tests.cluster.transactions.ledger import A0, FIRST_PRODUCER_ID, NAME, START_MS, TIMEOUT_MS, Ledger, producer
 
 from doorkeeper.cluster.transactions.coordinator import MAX_EXPIRED_IDS
-from doorkeeper.cluster.transactions.deadlines import Deadlines, next_sweep
+from doorkeeper.cluster.transactions.deadlines import SMALL_HEAP, Deadlines, next_sweep
 from doorkeeper.cluster.transactions.messages import NONE
 from doorkeeper.cluster.transactions.metadata import LAST_CLIENT_EPOCH, NO_TIMEOUT_MS
 from doorkeeper.cluster.transactions.settings import TransactionSettings, settings_from_config
@@ -245,3 +245,12 @@ def test_deadlines_come_in_order_and_once_each(changes: list[tuple[str, int | No
     assert deadlines.pop_due(50) is None
     assert sorted(popped, key=str) == sorted(expected)
     assert [expected[str(name)] for name in popped] == sorted(expected.values())
+
+
+def test_deadlines_that_move_often_take_no_more_room() -> None:
+    deadlines = Deadlines()
+    for deadline in range(1000):
+        deadlines.set("a", deadline)
+        deadlines.set("b", 2000 + deadline)
+    assert len(deadlines._heap) <= SMALL_HEAP + 1
+    assert [deadlines.pop_due(5000), deadlines.pop_due(5000), deadlines.pop_due(5000)] == ["a", "b", None]

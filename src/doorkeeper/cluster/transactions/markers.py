@@ -37,9 +37,8 @@ def send_markers(state: CoordinatorState, step: Step, metadata: TransactionMetad
 
 def resend_markers(state: CoordinatorState, step: Step, metadata: TransactionMetadata) -> None:
     """Ask once more for those that could not be written."""
-    partitions = metadata.partitions & frozenset(state.markers_to_retry.pop(metadata.transactional_id, ()))
-    if partitions:
-        step.markers.append(_marker(state, metadata, partitions))
+    partitions = state.markers_to_retry.pop(metadata.transactional_id)
+    step.markers.append(_marker(state, metadata, frozenset(partitions)))
 
 
 def settle_markers(
@@ -76,8 +75,7 @@ def skip_markers(state: CoordinatorState, step: Step, marker: TxnMarker, gone: I
 def _retry(
     state: CoordinatorState, step: Step, metadata: TransactionMetadata, partitions: Iterable[TopicPartition]
 ) -> None:
-    waiting = state.markers_to_retry.get(metadata.transactional_id, set()) | set(partitions)
-    waiting &= metadata.partitions
+    waiting = (state.markers_to_retry.pop(metadata.transactional_id, set()) | set(partitions)) & metadata.partitions
     if waiting:
         state.markers_to_retry[metadata.transactional_id] = waiting
         state.deadlines.set(metadata.transactional_id, step.now_ms + RETRY_BACKOFF_MS)

@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
 import pytest
 from kio.schema.errors import ErrorCode
-from tests.cluster.transactions.both import NOWHERE, Both, Ours, Side, Theirs, connect
-from tests.cluster.transactions.ledger import A0, A1, Ledger
-from tests.kafka.plugin import KafkaFactory
-from tests.kafka.requests import Connection
+from tests.cluster.transactions.both import NOWHERE, Both, Ours
+from tests.cluster.transactions.ledger import A0, A1
 
 pytestmark = pytest.mark.kafka
 
 WALKS = 12
 STEPS = 60
-
-
-@pytest.fixture(scope="module", params=[1, 2], ids=["tv1", "tv2"])
-def cluster(request: pytest.FixtureRequest, kafka_cluster: KafkaFactory) -> Iterator[tuple[int, Connection]]:
-    version: int = request.param
-    kafka = kafka_cluster(
-        f"transactions-{version}",
-        properties={"auto.create.topics.enable": "false"},
-        format_arguments=("--feature", f"transaction.version={version}"),
-    )
-    connection = connect(kafka)
-    yield version, connection
-    connection.close()
-
-
-@pytest.fixture
-def both(cluster: tuple[int, Connection], request: pytest.FixtureRequest) -> Both:
-    version, connection = cluster
-    sides = (Side(Theirs(connection)), Side(Ours(Ledger(transaction_version=version))))
-    return Both(request.node.name, sides)
 
 
 @pytest.mark.parametrize("version", range(6))

@@ -146,7 +146,7 @@ class TestBrokenFacts:
     def test_an_own_key_that_kafka_has_already(self, monkeypatch: pytest.MonkeyPatch) -> None:
         row: dict[str, Any] = {"name": "node.id", "type": "INT", "default": "1", "required": False, "validator": None}
         row |= {"sensitive": False, "internal": False}
-        monkeypatch.setattr(config_schema, "_load_json", lambda path: {"keys": [row]})
+        monkeypatch.setattr(config_schema, "_load_json", lambda path: {"keys": [row], "kafka_version": "4.3.1"})
         with pytest.raises(FactsError, match=r"already: node\.id"):
             load_schema.__wrapped__("broker", "4.3.1")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -16,20 +17,8 @@ from doorkeeper import Doorkeeper
 from doorkeeper.client import NewTopic
 from doorkeeper.errors import InputError
 
-TEST_FILE = """\
-from confluent_kafka import Consumer, Producer
-
-
-def test_what_is_sent_is_received(kafka):
-    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
-    producer.produce("orders", b"one")
-    producer.flush()
-    settings = {"bootstrap.servers": kafka.bootstrap_servers, "group.id": "readers", "auto.offset.reset": "earliest"}
-    consumer = Consumer(settings)
-    consumer.subscribe(["orders"])
-    assert consumer.poll(20).value() == b"one"
-    consumer.close()
-"""
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "how-to" / "test-with-a-kafka.md"
 
 
 def address(text: str) -> tuple[str, int]:
@@ -91,27 +80,30 @@ def test_stopping_twice_does_no_harm() -> None:
     kafka.stop()
 
 
-def test_pytest_gives_a_test_its_own_kafka(tmp_path: Path) -> None:
+def test_the_page_about_tests_tells_the_truth(tmp_path: Path) -> None:
+    """Its first example passes with the plugin, its second offers a fixture."""
     pytest.importorskip("confluent_kafka")
-    (tmp_path / "test_orders.py").write_text(TEST_FILE, encoding="utf-8")
-    source = Path(__file__).parents[1] / "src"
+    example, fixture = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    shared = "\n\ndef test_brokers(three_brokers):\n    assert three_brokers.bootstrap_servers.count(',') == 2\n"
+    (tmp_path / "test_orders.py").write_text(example, encoding="utf-8")
+    (tmp_path / "test_shared.py").write_text(fixture + shared, encoding="utf-8")
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "doorkeeper.pytest_plugin", "-p", "no:cacheprovider", "."],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(source)},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr
+    assert "2 passed" in run.stdout
 
 
 def test_plugin_costs_nothing_until_it_is_asked_for() -> None:
     script = (
         "import sys, pytest; import doorkeeper.pytest_plugin; print('kio' in sys.modules, 'asyncio' in sys.modules)"
     )
-    source = Path(__file__).parents[1] / "src"
-    environment = {**os.environ, "PYTHONPATH": str(source)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert run.stdout.split()[0] == "False"

@@ -27,8 +27,8 @@ class LeaderHints:
         if registration is None:
             return {}
         if registration.leader not in self._endpoints:
-            view = ListenerView(self._broker.image, self._call.peer.listener)
-            self._endpoints.update((one["node_id"], one) for one in view.brokers())
+            brokers = ListenerView(self._broker.image, self._call.peer.listener).brokers()
+            self._endpoints.update((one["node_id"], one) for one in brokers if one["node_id"] == registration.leader)
         leader = {"leader_id": registration.leader, "leader_epoch": registration.leader_epoch}
         return {"current_leader": leader}
 

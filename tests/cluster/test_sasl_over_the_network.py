@@ -6,10 +6,12 @@ import asyncio
 import logging
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cluster.running import HOST, RunningCluster
+from tests.cluster.test_kafka_tools import CONFIG_COMMAND, run_tool
 from tests.kafka import requests as wire
 from tests.kafka.requests import Connection, Operation, make_request
 
@@ -26,6 +28,7 @@ MECHANISMS = tuple(LOGIN_MODULES)
 USER, PASSWORD = "alice", 'p ä,=s"1'
 WRONG = "not-her-password"
 SECONDS = 20
+BACKSLASH = "\\"
 SASL_HANDSHAKE, API_VERSIONS, METADATA, SASL_AUTHENTICATE = 17, 18, 3, 36
 NONE, UNSUPPORTED_MECHANISM, ILLEGAL_STATE, AUTHENTICATION_FAILED = 0, 33, 34, 58
 PLAIN_REFUSAL = "Authentication failed: Invalid username or password"
@@ -141,6 +144,31 @@ class TestEveryMechanism:
             assert [broker["port"] for broker in admin.describe_cluster()["brokers"]] == [secure_address(cluster)[1]]
         finally:
             admin.close()
+
+    @pytest.mark.kafka
+    def test_kafkas_own_client_logs_in(
+        self, cluster: RunningCluster, kafka_jars: Path, tmp_path: Path, mechanism: str
+    ) -> None:
+        told = run_tool(kafka_jars, CONFIG_COMMAND, *as_client(cluster, tmp_path, client_properties(mechanism)))
+        assert "Dynamic configs for broker 1 are:" in told
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
+def test_kafkas_own_client_hears_that_its_password_is_wrong(
+    cluster: RunningCluster, kafka_jars: Path, tmp_path: Path, mechanism: str
+) -> None:
+    arguments = as_client(cluster, tmp_path, client_properties(mechanism, WRONG))
+    with pytest.raises(AssertionError, match="SaslAuthenticationException: Authentication failed"):
+        run_tool(kafka_jars, CONFIG_COMMAND, *arguments)
+
+
+def as_client(cluster: RunningCluster, folder: Path, properties: dict[str, str]) -> tuple[str, ...]:
+    file = folder / "client.properties"
+    lines = (f"{key}={value.replace(BACKSLASH, BACKSLASH * 2)}\n" for key, value in properties.items())
+    file.write_text("".join(lines), encoding="latin-1")
+    where = ("--bootstrap-server", secure_server(cluster), "--command-config", str(file))
+    return (*where, "--entity-type", "brokers", "--entity-name", "1", "--describe")
 
 
 def confluent_settings(cluster: RunningCluster, mechanism: str, password: str) -> dict[str, Any]:

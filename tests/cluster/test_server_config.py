@@ -35,6 +35,12 @@ def faults_of(**changed: str) -> tuple[str, ...]:
     return caught.value.faults
 
 
+def refused_or_read(properties: dict[str, str]) -> None:
+    """Any other exception is a bug, and so is a refusal without a reason."""
+    with pytest.raises(BadConfigurationError, match=r"\S"):
+        raise BadConfigurationError([str(read_node_config(properties).node_id)])
+
+
 class TestReading:
     def test_reads_what_kafkas_file_says(self) -> None:
         config = read_node_config(COMBINED | {"broker.rack": "r1", "metadata.log.dir": "/var/m"})
@@ -115,6 +121,35 @@ class TestRefusing:
     def test_refuses_a_protocol_that_is_not_served(self, protocols: str, fault: str) -> None:
         faults = faults_of(listener_security_protocol_map=protocols, inter_broker_listener_name="PLAINTEXT")
         assert any(fault in one for one in faults)
+
+    @pytest.mark.parametrize(
+        ("key", "value", "fault"),
+        [
+            ("listeners", "PLAINTEXT://:70000,CONTROLLER://:9093", "Listener PLAINTEXT has port 70000"),
+            ("listeners", "PLAINTEXT://:9092,CONTROLLER://:65536", "Listener CONTROLLER has port 65536"),
+            ("advertised.listeners", "PLAINTEXT://a:99999", "Listener PLAINTEXT has port 99999"),
+        ],
+    )
+    def test_refuses_a_port_that_is_none(self, key: str, value: str, fault: str) -> None:
+        assert faults_of(**{key: value}) == (f"{fault}: a port is a number up to 65535",)
+
+    def test_what_is_not_served_is_said_beside_kafkas_own_faults(self) -> None:
+        faults = faults_of(
+            num_io_threads="0",
+            listeners="PLAINTEXT://:70000,CONTROLLER://127.0.0.1:9093",
+            controller_quorum_voters="3@127.0.0.1:9093,4@127.0.0.1:9094",
+        )
+        for fragment in ("num.io.threads", "port 70000", "names 2 controllers"):
+            assert any(fragment in fault for fault in faults)
+
+    @pytest.mark.parametrize("key", ["node.id", "process.roles", "log.dirs", "listeners", "controller.quorum.voters"])
+    @pytest.mark.parametrize("value", ["", "x", "-1", ",", "a://b:c,d", "broker,broker", "1@", "\0", "é😀"])
+    def test_any_text_is_told_by_a_sentence(self, key: str, value: str) -> None:
+        refused_or_read(COMBINED | {key: value})
+
+    @pytest.mark.parametrize("key", sorted(COMBINED))
+    def test_any_key_may_be_missing(self, key: str) -> None:
+        refused_or_read({name: value for name, value in COMBINED.items() if name != key})
 
     def test_refuses_a_quorum_of_several(self) -> None:
         faults = faults_of(controller_quorum_voters="3@127.0.0.1:9093,4@127.0.0.1:9094")

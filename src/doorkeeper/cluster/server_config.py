@@ -23,7 +23,7 @@ from doorkeeper.rules.listener_config import (
     inter_broker,
 )
 from doorkeeper.rules.server_properties import check_properties
-from doorkeeper.rules.static_config import SCHEMA, StaticConfig, UnlawfulError, View
+from doorkeeper.rules.static_config import SCHEMA, StaticConfig, UnknownStaticError, UnlawfulError, View
 from doorkeeper.wire.metadata.levels import (
     FEATURE_NAME,
     MINIMUM_METADATA_VERSION,
@@ -38,6 +38,7 @@ UNSTABLE_VERSIONS: Final = "unstable.api.versions.enable"
 VOTERS: Final = "controller.quorum.voters"
 BOOTSTRAP_CONTROLLERS: Final = "controller.quorum.bootstrap.servers"
 MILLISECONDS: Final = 0.001
+MAX_PORT: Final = 65535
 
 
 class Role(StrEnum):
@@ -134,13 +135,14 @@ def read_node_config(properties: Mapping[str, str], release: Release = Release.K
     faults = [one.message for one in check_properties(static) if not one.warning]
     view = View(StaticConfig(static)).admit(frozenset(SCHEMA))
     level = _metadata_version(properties.get(FEATURE_NAME), faults)
-    if faults:
-        raise BadConfigurationError(faults)
     try:
         config = _build(static, view, release, level)
     except UnlawfulError as error:
-        raise BadConfigurationError([error.message]) from None
-    faults = list(_not_served(config))
+        raise BadConfigurationError(faults or [error.message]) from None
+    except UnknownStaticError:
+        # A value that can't be read, as the faults say.
+        raise BadConfigurationError(faults) from None
+    faults += _not_served(config)
     if faults:
         raise BadConfigurationError(faults)
     return config
@@ -157,7 +159,7 @@ def _metadata_version(text: str | None, faults: list[str]) -> MetadataVersion | 
 
 
 def _build(static: Mapping[str, str], view: View, release: Release, level: MetadataVersion | None) -> NodeConfig:
-    roles = frozenset(Role(name) for name in view.items("process.roles"))
+    roles = frozenset(role for role in Role if role in view.items("process.roles"))
     log_dirs = tuple(Path(each) for each in _log_dirs(view))
     metadata_dir = view.optional_text("metadata.log.dir")
     return NodeConfig(
@@ -204,6 +206,9 @@ def _not_served(config: NodeConfig) -> Iterator[str]:
     if not config.roles:
         yield "process.roles must say what the node is: broker, controller, or both"
     yield from _security_not_served(config)
+    for endpoint in dict.fromkeys((*config.listeners, *config.controller_listeners, *config.advertised)):
+        if endpoint.port > MAX_PORT:
+            yield f"Listener {endpoint.listener} has port {endpoint.port}: a port is a number up to {MAX_PORT}"
     if len(config.controllers) > 1:
         yield f"{VOTERS} names {len(config.controllers)} controllers; this cluster has one, with the only replica"
     voter = config.controllers[0].node_id if len(config.controllers) == 1 else None

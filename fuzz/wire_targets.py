@@ -7,9 +7,6 @@ messages with a few bytes changed, cut, doubled or swapped for absurd lengths.
 from __future__ import annotations
 
 import random
-import sys
-import time
-from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -135,36 +132,3 @@ def target_client_connection(data: bytes) -> None:
             decode_response(event.api_key, event.api_version, event.frame)
         except RemoteProtocolError:
             return
-
-
-TARGETS: dict[str, Callable[[bytes], None]] = {
-    "decode_request": target_decode_request,
-    "decode_response": target_decode_response,
-    "frame_reader": target_frame_reader,
-    "server_connection": target_server_connection,
-    "client_connection": target_client_connection,
-}
-
-
-def run(name: str, seconds: float, seed: int) -> int:
-    """Run a target on mutated messages until the time is up; returns the number of inputs. A bug names its seed."""
-    target = TARGETS[name]
-    chooser = random.Random(seed)
-    deadline = time.monotonic() + seconds
-    count = 0
-    while time.monotonic() < deadline:
-        original = lawful_request(chooser)
-        for _ in range(200):
-            mutation_seed = chooser.randrange(2**32)
-            data = mutations(mutation_seed, original)
-            try:
-                target(data)
-            except BaseException as error:
-                error.add_note(f"fuzz target {name}, seed {seed}, input {data.hex()}")
-                raise
-            count += 1
-    return count
-
-
-if __name__ == "__main__":
-    print(run(sys.argv[1], float(sys.argv[2]), random.SystemRandom().randrange(2**32)), "inputs, clean")

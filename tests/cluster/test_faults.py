@@ -65,6 +65,23 @@ def test_garbage_closes_its_own_connection_and_no_other(cluster: RunningCluster)
             assert wire.api_versions(good)
 
 
+@pytest.mark.parametrize("door", list(Door))
+def test_request_of_ten_thousand_resources_has_a_verdict_for_each(cluster: RunningCluster, door: Door) -> None:
+    session = "consumer.session.timeout.ms"
+    changes = [
+        Change(wire.GROUP, f"{door}-{number}", (Operation(session, "46000" if number % 2 else "x"),))
+        for number in range(10_000)
+    ]
+    with cluster.connect(door) as connection:
+        outcomes = wire.incremental_alter_configs(connection, changes)
+    assert [(one.resource_name, one.code) for one in outcomes] == [
+        (f"{door}-{number}", 0 if number % 2 else 40) for number in range(10_000)
+    ]
+    with cluster.connect() as connection:
+        stored = {one for one in wire.list_config_resources(connection, wire.GROUP) if one.startswith(f"{door}-")}
+    assert stored == {f"{door}-{number}" for number in range(1, 10_000, 2)}
+
+
 def test_fault_in_a_handler_is_told_as_unknown_server_error_without_its_text(
     cluster: RunningCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import random
 import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,7 +20,11 @@ from tests.kafka.requests import Change, Connection, Operation
 from doorkeeper.wire.registry import Door
 
 INVALID_CONFIG = 40
-CHANGES_PER_ROUND = 25
+SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
+GROUPS = 7
+ANSWER_SECONDS = 30
+STREAM_SECONDS = 0.1
+"""The kill comes at any moment of this: most often while a change is decided, written, synced or answered."""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -120,40 +128,69 @@ def test_roles_in_separate_processes_register_follow_and_forward(tmp_path: Path)
             assert again.stop() == 0
 
 
+class Stream:
+    """Changes one after the other until the node dies: some good, some bad, each known as acknowledged or not."""
+
+    def __init__(self) -> None:
+        self.acknowledged: dict[str, str] = {}
+        self.unanswered: dict[str, str] = {}
+        """What the last kill left open: it may be there or not, and either is lawful."""
+        self.first_answer = threading.Event()
+        self._numbers = itertools.count()
+
+    def run(self, connection: Connection) -> None:
+        with connection:
+            try:
+                while True:
+                    self._change(connection)
+                    self.first_answer.set()
+            except (ConnectionError, TimeoutError):
+                return
+
+    def _change(self, connection: Connection) -> None:
+        number = next(self._numbers)
+        name, value = f"group-{number % GROUPS}", str(45_000 + number % 15_000)
+        good = Change(wire.GROUP, name, (Operation(SESSION, value),))
+        bad = Change(wire.GROUP, f"bad-{number}", (Operation(SESSION, value), Operation(HEARTBEAT, "x")))
+        self.unanswered = {name: value}
+        outcomes = wire.incremental_alter_configs(connection, [good, bad])
+        assert [one.code for one in outcomes] == [0, INVALID_CONFIG]
+        self.acknowledged |= self.unanswered
+        self.unanswered = {}
+
+    def check(self, connection: Connection) -> None:
+        """All that was acknowledged is there, the last of it too; nothing that was refused."""
+        stored = wire.list_config_resources(connection, wire.GROUP)
+        assert set(self.acknowledged) <= stored <= set(self.acknowledged) | set(self.unanswered)
+        for name in stored:
+            described = wire.describe_configs(connection, wire.GROUP, name)
+            found = {one.name: one.value for one in described.configs}[SESSION]
+            assert found in {each.get(name) for each in (self.acknowledged, self.unanswered)}
+            self.acknowledged[name] = found
+        self.unanswered = {}
+
+
 def _survives_kills(folder: Path, rounds: int) -> None:
-    acknowledged: dict[str, str] = {}
-    counter = itertools.count()
+    stream = Stream()
+    chooser = random.Random(rounds)
     for round_number in range(rounds):
         with ServeProcess("--port", "0", "--data", str(folder)) as served:
             served.wait_until_listening()
-            with served.connect(Door.CONTROLLER if round_number % 2 else Door.BROKER) as connection:
-                _check(connection, acknowledged)
-                _change(connection, acknowledged, counter)
-            served.kill()
+            with served.connect() as connection:
+                stream.check(connection)
+            stream.first_answer.clear()
+            with ThreadPoolExecutor(1) as pool:
+                door = Door.CONTROLLER if round_number % 2 else Door.BROKER
+                running = pool.submit(stream.run, served.connect(door))
+                assert stream.first_answer.wait(ANSWER_SECONDS)
+                time.sleep(chooser.uniform(0, STREAM_SECONDS))
+                served.kill()
+            running.result()
+    assert len(stream.acknowledged) == GROUPS
     with ServeProcess("--port", "0", "--data", str(folder)) as served:
         served.wait_until_listening()
         with served.connect() as connection:
-            _check(connection, acknowledged)
-
-
-def _check(connection: Connection, acknowledged: dict[str, str]) -> None:
-    """All that was acknowledged is there, the last of it too; nothing that was refused."""
-    for name, value in acknowledged.items():
-        described = wire.describe_configs(connection, wire.GROUP, name)
-        found = {one.name: one.value for one in described.configs}
-        assert found["consumer.session.timeout.ms"] == value
-        assert found["consumer.heartbeat.interval.ms"] != "1"
-
-
-def _change(connection: Connection, acknowledged: dict[str, str], counter: itertools.count[int]) -> None:
-    for _ in range(CHANGES_PER_ROUND):
-        number = next(counter)
-        name, value = f"group-{number % 7}", str(45_000 + number % 15_000)
-        good = Change(wire.GROUP, name, (Operation("consumer.session.timeout.ms", value),))
-        bad = Change(wire.GROUP, f"bad-{number}", (Operation("consumer.heartbeat.interval.ms", "x"),))
-        outcomes = wire.incremental_alter_configs(connection, [good, bad])
-        assert [one.code for one in outcomes] == [0, INVALID_CONFIG]
-        acknowledged[name] = value
+            stream.check(connection)
 
 
 def test_every_acknowledged_change_survives_ten_kills(tmp_path: Path) -> None:

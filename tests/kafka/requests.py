@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 DESCRIBE_CONFIGS, ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS = 32, 33, 44
 METADATA, API_VERSIONS, CREATE_TOPICS = 3, 18, 19
+LIST_CONFIG_RESOURCES = 74
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 UNKNOWN, TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 0, 2, 4, 8, 16, 32
 ANSWER_SECONDS = 30
@@ -225,6 +226,12 @@ def describe_configs(
     request = make_request(DESCRIBE_CONFIGS, version, **fields)
     (result,) = connection.call(request).results
     return result
+
+
+def list_config_resources(connection: Connection, resource_type: int) -> set[str]:
+    """Name the resources of one type that have configs."""
+    response = connection.call(make_request(LIST_CONFIG_RESOURCES, 1, resource_types=[resource_type]))
+    return {str(one.resource_name) for one in response.config_resources}
 
 
 def live_brokers(connection: Connection) -> set[int]:

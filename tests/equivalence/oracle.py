@@ -94,6 +94,21 @@ class Oracle:
                 self._undo(case)
         return Vector(case, tuple(answers))
 
+    @property
+    def connection(self) -> Connection:
+        """By which it asks now; a change may have ended the one before."""
+        return self._connection
+
+    def ask(self, request: tuple[ResourceChange, ...]) -> tuple[Answer, ...]:
+        """Make one request in earnest, and wait until what it changes is in force."""
+        answers = self._ask(request, validate_only=False)
+        self._wait_until_applied(request, answers)
+        return answers
+
+    def undo(self, case: Case) -> None:
+        """Delete what the requests of a case have set."""
+        self._undo(case)
+
     def _answer_poisoned(self, case: Case, poison: ResourceChange) -> Vector:
         cure = tuple(ConfigEntry(entry.name, Operation.DELETE, None) for entry in poison.entries)
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,12 @@ SETTLE_SECONDS = 10
 POLL_SECONDS = 0.02
 DYNAMIC_SOURCES = (1, 2, 3, 7, 8)  # topic, broker, cluster-wide default, client metrics, group
 STORED = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLIENT_METRICS, ResourceType.BROKER)
-CONNECTIONS = ("listener", "max.connections", "socket.", "ssl.", "sasl.")
-"""Keys that end the connections by which we ask."""
+LEFT_OUT = (
+    *("listener", "max.connections", "socket.", "ssl.", "sasl."),  # they end the connections by which we ask
+    *("threads", "min.insync.replicas"),  # what was set can't always be deleted
+    # Kafka accepts it with blanks around, fails to apply it (clampDynamicIntConfig does not trim), shows the old one.
+    "assignment.interval",
+)
 
 Described = dict[tuple[int, str], object]
 
@@ -46,7 +51,7 @@ def sample() -> list[Case]:
 def _can_be_stored(change: ResourceChange) -> bool:
     if change.type not in STORED or (change.type == ResourceType.BROKER and change.name not in ("", "1")):
         return False
-    return not any(part in entry.name for entry in change.entries for part in CONNECTIONS)
+    return not any(part in entry.name for entry in change.entries for part in LEFT_OUT)
 
 
 def serve(folder: Path, cleanup: ExitStack, door: Door) -> OurOracle:
@@ -83,7 +88,10 @@ def state_of(oracle: Oracle, request: tuple[ResourceChange, ...]) -> Described:
 
 
 def settled(oracles: list[Oracle], request: tuple[ResourceChange, ...]) -> list[Described]:
-    """What each describes: the same as soon as the brokers have followed, or else what it is in the end."""
+    """What each describes: the same as soon as the brokers have followed, or else what it is in the end.
+
+    Our controller describes what it has stored at once, so that sameness means that the others have followed.
+    """
     deadline = time.monotonic() + SETTLE_SECONDS
     while True:
         states = [state_of(oracle, request) for oracle in oracles]
@@ -93,17 +101,15 @@ def settled(oracles: list[Oracle], request: tuple[ResourceChange, ...]) -> list[
 
 
 def test_what_is_stored_after_a_change_is_what_kafka_stores(oracles: list[Oracle]) -> None:
-    accepted = refused = 0
+    numbers = {True: 0, False: 0}
     for case in sample():
         (request,) = case.requests
-        for oracle in oracles:
-            answers = oracle.ask(request)
-        accepted += all(code == 0 for code, _ in answers)
-        refused += any(code != 0 for code, _ in answers)
+        answers = [oracle.ask(request) for oracle in oracles]
         theirs, *ours = settled(oracles, request)
         for state in ours:
             assert state == theirs, request
-        for oracle in oracles:
-            oracle.undo(case)
-    assert accepted > 50
-    assert refused > 50
+        for oracle, codes in zip(oracles, answers, strict=True):
+            accepted = tuple(one for one, (code, _) in zip(request, codes, strict=True) if code == 0)
+            oracle.undo(replace(case, requests=(accepted,)))
+            numbers[bool(accepted)] += 1
+    assert min(numbers.values()) > 100

@@ -83,6 +83,15 @@ def test_a_brokers_value_shows_all_its_places_in_the_order_they_count() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("key", "shown"), [("follower.replication.throttled.rate", "+7"), ("log.cleaner.backoff.ms", "7")]
+)
+def test_a_brokers_value_is_shown_as_parsed_unless_kafkas_config_does_not_define_it(key: str, shown: str) -> None:
+    image = cluster(broker(1), config(BROKER, "1", key, "+7"))
+    (entry,) = result(BROKER, "1", key, image=image).configs
+    assert entry.value == shown
+
+
 def test_a_dynamic_value_hides_its_relatives_in_other_units() -> None:
     entries = described(BROKER, "1")
     assert entries["log.retention.ms"].value == "1000"

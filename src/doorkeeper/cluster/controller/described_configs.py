@@ -143,7 +143,9 @@ def broker_entries(configs: BrokerConfigs) -> Iterator[DescribeConfigsResourceRe
     for name in configs.names():
         text = configs.value(name)
         key = schema.get(name)
-        yield _broker_entry(name, text if key is None else normal_text(key, text), configs.synonyms)
+        # What KafkaConfig does not define it does not parse: such a value is shown as it was written.
+        shown = text if key is None or _is_quota(key) else normal_text(key, text)
+        yield _broker_entry(name, shown, configs.synonyms)
 
 
 def cluster_entries(configs: BrokerConfigs) -> Iterator[DescribeConfigsResourceResult]:

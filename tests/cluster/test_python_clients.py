@@ -64,3 +64,8 @@ def test_kafka_python_sets_and_describes(cluster: RunningCluster, kind: str, nam
     finally:
         admin.close()
     assert f"'{value}'" in repr(described) or f'"{value}"' in repr(described)
+
+
+def test_confluent_kafka_lists_all_topics(cluster: RunningCluster) -> None:
+    admin = confluent_admin.AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    assert "orders" in admin.list_topics(timeout=SECONDS).topics

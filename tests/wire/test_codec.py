@@ -135,8 +135,6 @@ class TestMalformedBodies:
             (V0, b"\0\0\0\1\xff\xff", "null"),
             (V0, b"\0\0\0\1\0\2\xff\xff", "UTF-8"),
             (V0, b"\0\0\0\1\0\2a", "ends before"),
-            (V0, b"\0\0\0\0rest", "4 bytes are left over"),
-            (V12, b"\1\0\0\0rest", "4 bytes are left over"),
             (V12, b"", "exhausted"),
             (V0, b"", "ends before"),
         ],
@@ -146,6 +144,15 @@ class TestMalformedBodies:
             decode_body(entity, body, 0)
         assert caught.value.error_code_hint == ErrorCode.INVALID_REQUEST
         assert "MetadataRequest version" in caught.value.reason
+
+    @pytest.mark.parametrize(("entity", "body"), [(V0, b"\0\0\0\0"), (V12, b"\1\0\0\0")])
+    def test_passes_over_bytes_that_are_left_as_kafka_does(self, entity: type[Any], body: bytes) -> None:
+        assert decode_body(entity, body + b"rest", 0) == decode_body(entity, body, 0)
+
+    def test_reads_librdkafkas_question_for_all_topics(self) -> None:
+        """Version 13 as librdkafka 2.16 sends it, with a length of four bytes where one would do."""
+        body = decode_body(message_classes(3, 13).request, bytes.fromhex("00000000010000"), 0)
+        assert body.topics is None
 
     @pytest.mark.parametrize("claimed", [b"\xff\xff\xff\x7f", b"\xff\xff\xff\xff\x07", b"\xff\xff\xff\xff\x0f"])
     def test_reserves_no_memory_for_elements_that_are_not_there(self, claimed: bytes) -> None:

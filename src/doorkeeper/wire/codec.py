@@ -22,7 +22,7 @@ from doorkeeper.wire.framing import Frame
 from doorkeeper.wire.memory import remembered
 from doorkeeper.wire.messages import API_KEYS, API_VERSIONS, api_name, is_flexible, message_classes
 from doorkeeper.wire.nulls import null_check
-from doorkeeper.wire.walking import read_unsigned_varint, refuse
+from doorkeeper.wire.walking import read_unsigned_varint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,10 +161,7 @@ def _read_body(entity: type[Any], frame: Frame, offset: int) -> Any:
         frame = bytes(frame)
         if is_harmless(frame, offset):
             with suppress(KeyError):
-                body, size = read(frame, offset)
-                if offset + size != len(frame):
-                    refuse(f"{len(frame) - offset - size} bytes are left over")
-                return body
+                return read(frame, offset)[0]
     frame, offset = fenced(entity, frame, offset)
     return read(frame, offset)[0]
 

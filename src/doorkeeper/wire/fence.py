@@ -2,7 +2,8 @@
 
 kio 0.6.5 reserves memory for as many elements as a message *claims* to hold, so that five bytes can end the process (a
 failed allocation aborts it), and it refuses tagged fields that it does not know, which KIP-482 says to skip. So a
-message is walked first (`walking`): absurd lengths and bytes left over are refused, unknown tagged fields are cut out.
+message is walked first (`walking`): absurd lengths are refused, unknown tagged fields are cut out. Bytes left over
+behind a message are passed over, as Kafka does (RequestContext.parseRequest); librdkafka 2.16 sends some with Metadata.
 
 A walk costs about 1 us for a small message and twice kio's own reading for a dense one. So messages in which no length
 can be absurd skip it: see `is_harmless`.
@@ -48,7 +49,7 @@ def is_harmless(frame: bytes, offset: int) -> bool:
     """Whether no compact length in these bytes can be 2**21 or more: that takes three bytes with their high bit set.
 
     A search at the speed of memory. What is short and plain passes, and kio can read it unfenced; it refuses unknown
-    tagged fields with a KeyError, and does not mind bytes left over.
+    tagged fields with a KeyError.
     """
     return len(frame) <= MAX_ELEMENTS and frame.translate(_CONTINUES).find(b"\1\1\1", offset) < 0
 
@@ -56,7 +57,7 @@ def is_harmless(frame: bytes, offset: int) -> bool:
 def fenced(entity: type[Any], frame: Frame, offset: int) -> tuple[Frame, int]:
     """Bytes and offset that kio may read as `entity`: those given, or a copy without unknown tagged fields.
 
-    :raises RemoteProtocolError: when lengths don't add up or bytes are left over.
+    :raises RemoteProtocolError: when lengths don't add up.
     """
     edits: Edits = []
     _run(_walk(entity), frame, offset, edits, [])
@@ -84,8 +85,6 @@ def _run(walk: Walk, frame: Frame, offset: int, edits: Edits, spans: list[Span])
         end = len(frame) + 1
     if end > len(frame):
         raise RemoteProtocolError("it ends before its last field does")
-    if end < len(frame):
-        raise RemoteProtocolError(f"{len(frame) - end} bytes are left over")
 
 
 def _apply(edits: Edits, frame: Frame, offset: int) -> bytes:

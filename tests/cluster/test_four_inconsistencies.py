@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.kafka
 
 RETENTION = "retention.ms"
+SECONDS = 20
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +57,24 @@ def value_of(connection: Connection, resource_type: int, name: str, key: str) ->
     return next((one.value for one in described.configs), None)
 
 
+def comes_to(connection: Connection, name: str, is_right: Callable[[str | None], bool]) -> bool:
+    """Whether Kafka describes the topic's retention so in the end: its controller publishes what it stored later on."""
+    deadline = time.monotonic() + SECONDS
+    while not is_right(value_of(connection, wire.TOPIC, name, RETENTION)):
+        if time.monotonic() > deadline:
+            return False
+    return True
+
+
 def test_null_with_set_deletes_on_kafkas_controller_and_is_refused_on_ours(
     kafkas_controller: Connection, our_controller: Connection
 ) -> None:
     for connection in (kafkas_controller, our_controller):
         wire.create_topic(connection, "nulls", {RETENTION: "7000"})
+    assert comes_to(kafkas_controller, "nulls", lambda value: value == "7000")
     null = Change(wire.TOPIC, "nulls", (Operation(RETENTION, None, wire.SET),))
     assert ask(kafkas_controller, null) == 0
-    assert value_of(kafkas_controller, wire.TOPIC, "nulls", RETENTION) != "7000"
+    assert comes_to(kafkas_controller, "nulls", lambda value: value not in (None, "7000"))
     assert ask(our_controller, null) == ErrorCode.INVALID_REQUEST
     assert value_of(our_controller, wire.TOPIC, "nulls", RETENTION) == "7000"
 
@@ -74,7 +86,7 @@ def test_duplicate_key_overwrites_on_kafkas_controller_and_is_refused_on_ours(
         wire.create_topic(connection, "twice", {RETENTION: "7000"})
     twice = Change(wire.TOPIC, "twice", (Operation(RETENTION, "1000"), Operation(RETENTION, "2000")))
     assert ask(kafkas_controller, twice) == 0
-    assert value_of(kafkas_controller, wire.TOPIC, "twice", RETENTION) == "2000"
+    assert comes_to(kafkas_controller, "twice", lambda value: value == "2000")
     assert ask(our_controller, twice) == ErrorCode.INVALID_REQUEST
     assert value_of(our_controller, wire.TOPIC, "twice", RETENTION) == "7000"
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FIRST_WITH_IDS: Final = 13
 MAX_INT: Final = 2**31 - 1
+NOT_LOOKED_AT: Final = frozenset((ErrorCode.unknown_topic_id, ErrorCode.unknown_topic_or_partition))
+"""Refused before any log is asked: Kafka then says "none" of aborted transactions, where a log says null."""
 
 
 def fetch_records(broker: BrokerRole, call: Call) -> Any | Awaitable[Any]:
@@ -103,7 +105,7 @@ def _partition(read: PartitionRead, records: bytes) -> dict[str, Any]:
             "partition_index": read.key.partition,
             "error_code": read.error,
             "high_watermark": -1,
-            "aborted_transactions": None,
+            "aborted_transactions": () if read.error in NOT_LOOKED_AT else None,
             "records": b"",
         }
     aborted = result.aborted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.metadata
 import os
 import re
 import socket
@@ -87,8 +88,11 @@ def test_the_page_about_tests_tells_the_truth(tmp_path: Path) -> None:
     shared = "\n\ndef test_brokers(three_brokers):\n    assert three_brokers.bootstrap_servers.count(',') == 2\n"
     (tmp_path / "test_orders.py").write_text(example, encoding="utf-8")
     (tmp_path / "test_shared.py").write_text(fixture + shared, encoding="utf-8")
+    # An installation brings the plugin by its entry point; a bare source tree has to name it.
+    installed = importlib.metadata.entry_points(group="pytest11", name="doorkeeper")
+    plugin = [] if installed else ["-p", "doorkeeper.pytest_plugin"]
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "doorkeeper.pytest_plugin", "-p", "no:cacheprovider", "."],
+        [sys.executable, "-m", "pytest", "-q", *plugin, "-p", "no:cacheprovider", "."],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,

@@ -9,13 +9,13 @@ from __future__ import annotations
 import socket
 import subprocess
 import time
-import uuid
-from base64 import urlsafe_b64encode
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tests.kafka.requests import Connection, api_versions, live_brokers
+
+from doorkeeper.wire.uuids import format_uuid, random_uuid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,7 +100,7 @@ class KafkaCluster:
         self.specs = list(nodes if nodes is not None else plan())
         self.properties = dict(properties or {})
         self.format_arguments = tuple(format_arguments)
-        self.cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        self.cluster_id = format_uuid(random_uuid())
         self.nodes: dict[int, Node] = {}
 
     def __enter__(self) -> KafkaCluster:

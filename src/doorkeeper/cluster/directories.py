@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from doorkeeper.cluster.controller.controller_node import ControllerNode
 from doorkeeper.cluster.controller.features import bootstrap_records
@@ -22,6 +21,7 @@ from doorkeeper.cluster.log_dir import (
 from doorkeeper.cluster.server_config import NodeConfig
 from doorkeeper.errors import StorageError
 from doorkeeper.wire.metadata.levels import MetadataVersion
+from doorkeeper.wire.uuids import format_uuid, random_uuid
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def known_cluster_id(config: NodeConfig) -> str | None:
 
 def new_cluster_id() -> str:
     """A random id in Kafka's form."""
-    return urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")
+    return format_uuid(random_uuid())
 
 
 def open_directories(config: NodeConfig, cluster_id: str) -> NodeDirectories:
@@ -83,7 +83,7 @@ def _paths(config: NodeConfig) -> Sequence[Path]:
 def _format(path: Path, config: NodeConfig, cluster_id: str) -> None:
     level = config.metadata_version or MetadataVersion.DOORKEEPER
     records = bootstrap_records(level, ControllerNode(config.node_id, config.static))
-    properties = MetaProperties(cluster_id, config.node_id, uuid4())
+    properties = MetaProperties(cluster_id, config.node_id, random_uuid())
     format_log_directory(path, properties, records, time.time_ns() // 1_000_000)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from uuid import UUID
+from collections.abc import Callable
+from uuid import UUID, uuid4
 
 
 def format_uuid(value: UUID) -> str:
@@ -18,3 +19,11 @@ def parse_uuid(text: str) -> UUID | None:
     except (binascii.Error, ValueError):
         return None
     return UUID(bytes=raw) if len(raw) == 16 else None
+
+
+def random_uuid(draw: Callable[[], UUID] = uuid4) -> UUID:
+    """A random UUID whose text begins with no dash, which a tool would take for an option (Kafka's Uuid.randomUuid)."""
+    value = draw()
+    while format_uuid(value).startswith("-"):
+        value = draw()
+    return value

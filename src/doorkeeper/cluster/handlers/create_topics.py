@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
 
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.cluster.handlers.decided import decide, forward
 from doorkeeper.wire.registry import Door, Served
+from doorkeeper.wire.uuids import random_uuid
 
 if TYPE_CHECKING:
     from doorkeeper.cluster.controller_role import ControllerRole
@@ -23,5 +23,5 @@ async def at_controller(controller: ControllerRole, call: Call) -> Any:
         controller,
         call,
         CreateTopicsRequest,
-        lambda image, request: decide_create_topics(image, request, controller.node, new_id=uuid4),
+        lambda image, request: decide_create_topics(image, request, controller.node, new_id=random_uuid),
     )

@@ -9,10 +9,8 @@ then lines `[record type, version, key, value, key bytes, value bytes]`, message
 
 from __future__ import annotations
 
-import argparse
 import base64
 import dataclasses
-import json
 import sys
 import uuid
 from collections.abc import Iterator
@@ -21,7 +19,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tools.extract_facts import ROOT, run_java
+from tools.extract_facts import ROOT
+from tools.record_vectors import answered, write
 
 from doorkeeper.wire import consumer_protocol
 from doorkeeper.wire import coordinator_records as records
@@ -225,25 +224,8 @@ def table() -> Iterator[list[Any]]:
 def vectors(jars: Path) -> str:
     """Return the text of the vectors file."""
     rows = list(table())
-    questions = "\n".join(json.dumps(row) for row in rows).encode("ascii")
-    answers = run_java("CoordinatorVectors.java", jars, stdin=questions + b"\n").decode("ascii").splitlines()
-    lines = [json.dumps({"kafka_version": VERSION, "rows": len(rows)})]
-    for row, answer in zip(rows, answers, strict=True):
-        key, value = (None if part == "-" else part for part in answer.split(" "))
-        lines.append(json.dumps([*row, key, value], separators=(",", ":")))
-    return "\n".join(lines) + "\n"
-
-
-def main() -> int:
-    """Write the vectors."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jars", type=Path, required=True, help="folder with Kafka's jars")
-    parser.add_argument("--out", type=Path, default=VECTORS, help="file to write (default: %(default)s)")
-    options = parser.parse_args()
-    options.out.write_text(vectors(options.jars), encoding="ascii")
-    print(f"wrote {options.out}")
-    return 0
+    return answered("CoordinatorVectors.java", jars, VERSION, rows)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(__doc__, vectors, VECTORS))

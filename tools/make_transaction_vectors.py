@@ -8,16 +8,15 @@ The answers go to `tests/vectors/transaction-records-<version>.jsonl`: a header,
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tools.extract_facts import ROOT, run_java
+from tools.extract_facts import ROOT
 from tools.make_coordinator_vectors import LONG, ODD, to_json
+from tools.record_vectors import answered, write
 
 from doorkeeper.wire.coordinator_records import CoordinatorRecord
 from doorkeeper.wire.transaction_records import PartitionsSchema, TransactionLogKey, TransactionLogValue
@@ -72,25 +71,8 @@ def vectors(jars: Path) -> str:
         ]
         for record in table()
     ]
-    questions = "\n".join(json.dumps(row) for row in rows).encode("ascii")
-    answers = run_java("TransactionVectors.java", jars, stdin=questions + b"\n").decode("ascii").splitlines()
-    lines = [json.dumps({"kafka_version": VERSION, "rows": len(rows)})]
-    for row, answer in zip(rows, answers, strict=True):
-        key, value = (None if part == "-" else part for part in answer.split(" "))
-        lines.append(json.dumps([*row, key, value], separators=(",", ":")))
-    return "\n".join(lines) + "\n"
-
-
-def main() -> int:
-    """Write the vectors."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jars", type=Path, required=True, help="folder with Kafka's jars")
-    parser.add_argument("--out", type=Path, default=VECTORS, help="file to write (default: %(default)s)")
-    options = parser.parse_args()
-    options.out.write_text(vectors(options.jars), encoding="ascii")
-    print(f"wrote {options.out}")
-    return 0
+    return answered("TransactionVectors.java", jars, VERSION, rows)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(__doc__, vectors, VECTORS))

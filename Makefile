@@ -63,7 +63,7 @@ docs: install ## Regenerate the reference pages
 
 .PHONY: lock
 lock: install ## Pin the requirements anew (needs uv)
-	@for set in "runtime" "dev --group dev" "audit --extra audit"; do \
+	@for set in "runtime" "dev --extra audit --group dev" "audit --extra audit"; do \
 		set -- $$set; name=$$1; shift; \
 		uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 			--no-header --no-annotate pyproject.toml "$$@" -o requirements/$$name.txt; \

@@ -11,7 +11,14 @@ from dataclasses import fields
 from typing import Any
 
 from doorkeeper.errors import RemoteProtocolError
-from doorkeeper.wire.codec import decode_request, decode_response, encode_body, encode_request, encode_response
+from doorkeeper.wire.codec import (
+    decode_request,
+    decode_response,
+    encode_body,
+    encode_request,
+    encode_response,
+    read_request_header,
+)
 from doorkeeper.wire.connection import ClientConnection, ServerConnection
 from doorkeeper.wire.defaults import build
 from doorkeeper.wire.events import PAUSED, ProtocolViolation, RequestReceived
@@ -69,6 +76,15 @@ def mutations(seed: int, original: bytes) -> bytes:
             case _:
                 data[at:at] = data[max(0, at - 8) : at]
     return bytes(data)
+
+
+def target_request_header(data: bytes) -> None:
+    """A frame begins with a header, or is the peer's fault; the header ends inside the frame."""
+    try:
+        header = read_request_header(memoryview(data))
+    except RemoteProtocolError:
+        return
+    assert header.body_offset <= len(data)
 
 
 def target_decode_request(data: bytes) -> None:

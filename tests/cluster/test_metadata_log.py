@@ -420,6 +420,16 @@ class TestSnapshots:
         assert reopen(directory).image == log.image
         assert "no usable snapshot" in caplog.text
 
+    def test_one_whose_records_contradict_each_other_is_passed_over(
+        self, log: MetadataLog, directory: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        snapshot_id = log.save_snapshot(NOW)
+        orphan = VersionedRecord(types.BrokerRegistrationChangeRecord(broker_id=9), 1)
+        data = write_snapshot([VersionedRecord(LEVEL, 0), orphan], snapshot_id, last_contained_timestamp=NOW, now=NOW)
+        (directory / snapshot_id.file_name).write_bytes(data)
+        assert MetadataLog(directory, 1).image == log.image
+        assert "no usable snapshot: broker 9 is changed, but not registered; it is passed over" in caplog.text
+
     def test_a_damaged_one_is_passed_over_for_an_older_one(self, log: MetadataLog, directory: Path) -> None:
         for number in range(4):
             decide(log, number)

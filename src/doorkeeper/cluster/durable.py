@@ -12,9 +12,11 @@ from doorkeeper.errors import StorageError
 
 @contextmanager
 def storage_errors(action: str, path: Path) -> Iterator[None]:
-    """Turn an OSError into one sentence that says what could not be done, and to what."""
+    """Turn an OSError, or text that is none, into one sentence that says what could not be done, and to what."""
     try:
         yield
+    except UnicodeDecodeError as error:
+        raise StorageError(f"can't {action} {path}: it is not UTF-8") from error
     except OSError as error:
         raise StorageError(f"can't {action} {path}: {error.strerror or error}") from error
 

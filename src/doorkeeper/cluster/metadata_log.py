@@ -115,14 +115,20 @@ class MetadataLog:
         """The image of the newest snapshot. A damaged one is passed over if an older one, or the log, covers for it."""
         for snapshot_id in list(self.snapshots):
             try:
-                snapshot = load_snapshot(self._directory / snapshot_id.file_name)
+                return self._image_of(snapshot_id)
             except StorageError as error:
                 self.snapshots.remove(snapshot_id)
                 logger.warning("%s; it is passed over", error)
-                continue
-            provenance = Provenance(snapshot_id.offset - 1, snapshot_id.epoch, snapshot.last_contained_timestamp)
-            return ImageLoader().replay_batch(snapshot.records, provenance)
         return MetadataImage.EMPTY
+
+    def _image_of(self, snapshot_id: SnapshotId) -> MetadataImage:
+        path = self._directory / snapshot_id.file_name
+        snapshot = load_snapshot(path)
+        provenance = Provenance(snapshot_id.offset - 1, snapshot_id.epoch, snapshot.last_contained_timestamp)
+        try:
+            return ImageLoader().replay_batch(snapshot.records, provenance)
+        except ReplayError as error:
+            raise StorageError(f"{path} is no usable snapshot: {error}") from None
 
     def _load_segments(self) -> None:
         next_offset = self.image.provenance.offset + 1
@@ -168,7 +174,7 @@ class MetadataLog:
             text = path.read_text(encoding="utf-8", errors="replace")
         try:
             epoch = json.loads(text)["leaderEpoch"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             epoch = None
         if not isinstance(epoch, int):
             raise StorageError(f"{path} does not say its leaderEpoch")

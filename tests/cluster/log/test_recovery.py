@@ -158,8 +158,27 @@ class TestCuts:
         assert sorted(path.suffix for path in again.directory.iterdir()).count(".log") == len(again.segments)
         assert isinstance(again.append(batch(), leader_epoch=0, now=NOW), Appended)
 
+    def test_a_batch_whose_offset_the_segment_can_not_hold_ends_the_log_there(self, open_partition: OpenLog) -> None:
+        log = open_partition(index_interval_bytes=0)
+        for _ in range(2):
+            log.append(batch(), leader_epoch=0, now=NOW)
+        path = log.segments[0].path
+        data = bytearray(path.read_bytes())
+        second = len(data) // 2
+        data[second : second + 8] = (2**31).to_bytes(8, "big")  # one more than an index entry has room for
+        path.write_bytes(data)
+        assert open_partition(known=CRASHED, index_interval_bytes=0).log_end_offset == 1
+
 
 class TestFiles:
+    @pytest.mark.parametrize("name", ["partition.metadata", "leader-epoch-checkpoint"])
+    def test_a_small_file_that_is_no_text_is_refused_in_a_sentence(self, open_partition: OpenLog, name: str) -> None:
+        log = open_partition()
+        log.close()
+        (log.directory / name).write_bytes(b"version: \xff")
+        with pytest.raises(StorageError, match=f"can't read .*{name}: it is not UTF-8"):
+            open_partition()
+
     @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
     @pytest.mark.parametrize("harm", ["missing", "odd", "zeros"])
     def test_a_bad_index_is_made_anew_after_a_clean_end_too(

@@ -116,6 +116,6 @@ def take_clean_shutdown(directory: Path) -> int | None:
         path.unlink()
     try:
         epoch = json.loads(text)["brokerEpoch"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return -1
     return epoch if isinstance(epoch, int) else -1

@@ -273,6 +273,8 @@ class _Opening:
                 header = read_batch_header(data, position)
                 if header.base_offset < expected:
                     raise RecordError(f"offset {header.base_offset}, where at least {expected} follows")  # noqa: TRY301
+                if not segment.offset_index.can_hold(header.last_offset):
+                    raise RecordError(f"offset {header.last_offset} does not fit into this segment")  # noqa: TRY301
                 with data[position : position + header.size] as whole:
                     view = self._replay(whole, segment)
             except RecordError as error:

@@ -24,7 +24,7 @@ $(INSTALLED): requirements/dev.txt pyproject.toml tools/need.sh
 .PHONY: kafka
 kafka: install ## Fetch the jars of a real Kafka, the oracle of the tests (needs Java 17+ and Maven)
 	@bash tools/need.sh java maven
-	@$(BIN)/python tools/kafka_jars.py
+	@$(BIN)/python -m tools.kafka_jars && $(BIN)/python -m tools.spark_jars
 
 .PHONY: demo
 demo: install ## Show the rulebook at work: sample names and config changes, judged

@@ -1,4 +1,4 @@
-"""Where Kafka's jars are, and what happens to a test that needs them and doesn't find them."""
+"""Where fetched jars are, and what happens to a test that needs them and doesn't find them."""
 
 from __future__ import annotations
 
@@ -6,25 +6,30 @@ import os
 from pathlib import Path
 
 import pytest
-from tools import kafka_jars
+from tools.kafka_jars import KAFKA
+from tools.maven_jars import JarSet, MissingToolError, require_java
 
 
-def missing() -> str | None:
-    """Say in one sentence what is missing to run Kafka, or nothing."""
+def missing(jar_set: JarSet = KAFKA) -> str | None:
+    """Say in one sentence what is missing to use these jars, or nothing."""
     try:
-        kafka_jars.require_java()
-    except kafka_jars.MissingToolError as error:
+        require_java()
+    except MissingToolError as error:
         return str(error)
-    if not kafka_jars.is_complete(kafka_jars.JARS):
-        return f"Kafka {kafka_jars.KAFKA_VERSION}'s jars are not fetched: run `make kafka`"
+    if not jar_set.is_complete():
+        return f"The jars of {jar_set.title} {jar_set.version} are not fetched: run `make kafka`"
     return None
 
 
-def require_jars() -> Path:
+def require_jars(jar_set: JarSet = KAFKA) -> Path:
     """Return the folder of the jars; without it the test is skipped, under CI it fails."""
-    reason = missing()
+    return require(missing(jar_set), jar_set.folder)
+
+
+def require(reason: str | None, found: Path) -> Path:
+    """Return what was found, unless there is a reason against it: that skips the test, and under CI fails it."""
     if reason is None:
-        return kafka_jars.JARS
+        return found
     if os.environ.get("CI") == "true":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.kafka import jars
-from tools import kafka_jars
+from tools import maven_jars
+from tools.kafka_jars import KAFKA
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,38 +28,38 @@ def pretend(folder: Path, name: str, script: str) -> None:
 @pytest.mark.usefixtures("nothing_installed")
 class TestMissingTools:
     def test_names_java_and_the_command_that_installs_it(self, tmp_path: Path) -> None:
-        with pytest.raises(kafka_jars.MissingToolError, match="Java 17 or newer is needed: apt-get install"):
-            kafka_jars.fetch(tmp_path / "jars")
+        with pytest.raises(maven_jars.MissingToolError, match="Java 17 or newer is needed: apt-get install"):
+            KAFKA.fetch(tmp_path / "jars")
 
     def test_refuses_an_old_java(self, tmp_path: Path) -> None:
         pretend(tmp_path, "java", "echo 'openjdk version \"11.0.2\"' >&2")
-        with pytest.raises(kafka_jars.MissingToolError, match="Java 11 is too old"):
-            kafka_jars.fetch(tmp_path / "jars")
+        with pytest.raises(maven_jars.MissingToolError, match="Java 11 is too old"):
+            KAFKA.fetch(tmp_path / "jars")
 
     def test_reads_the_old_way_to_count_java_versions(self, tmp_path: Path) -> None:
         pretend(tmp_path, "java", "echo 'java version \"1.8.0_402\"' >&2")
-        assert kafka_jars.java_version() == 8
+        assert maven_jars.java_version() == 8
 
     def test_names_maven_and_the_command_that_installs_it(self, tmp_path: Path) -> None:
         pretend(tmp_path, "java", "echo 'openjdk version \"17.0.1\"' >&2")
-        with pytest.raises(kafka_jars.MissingToolError, match=r"Maven is needed.*apt-get install maven"):
-            kafka_jars.fetch(tmp_path / "jars")
+        with pytest.raises(maven_jars.MissingToolError, match=r"Maven is needed.*apt-get install maven"):
+            KAFKA.fetch(tmp_path / "jars")
 
     def test_a_failing_maven_leaves_no_folder_that_looks_complete(self, tmp_path: Path) -> None:
         pretend(tmp_path, "java", "echo 'openjdk version \"17.0.1\"' >&2")
         pretend(tmp_path, "mvn", "exit 1")
-        with pytest.raises(kafka_jars.MissingToolError, match=r"could not fetch Kafka 4\.3\.1 \(exit 1\)"):
-            kafka_jars.fetch(tmp_path / "jars")
-        assert not kafka_jars.is_complete(tmp_path / "jars")
+        with pytest.raises(maven_jars.MissingToolError, match=r"could not fetch Kafka 4\.3\.1 \(exit 1\)"):
+            KAFKA.fetch(tmp_path / "jars")
+        assert not KAFKA.is_complete(tmp_path / "jars")
 
     def test_a_complete_folder_needs_neither(self, tmp_path: Path) -> None:
         folder = tmp_path / "jars"
         pretend(tmp_path, "java", "echo 'openjdk version \"21\"' >&2")
         pretend(tmp_path, "mvn", "exit 0")
-        kafka_jars.fetch(folder)
+        KAFKA.fetch(folder)
         (tmp_path / "java").unlink()
         (tmp_path / "mvn").unlink()
-        assert kafka_jars.fetch(folder) == folder
+        assert KAFKA.fetch(folder) == folder
 
     def test_a_test_that_needs_kafka_is_skipped_by_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("CI", raising=False)
@@ -71,7 +73,6 @@ class TestMissingTools:
 
 
 def test_jars_of_another_pom_do_not_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / kafka_jars.STAMP).write_text("another\n", encoding="ascii")
-    monkeypatch.setattr(kafka_jars, "JARS", tmp_path)
-    monkeypatch.setattr(kafka_jars, "require_java", lambda: "java")
-    assert "make kafka" in (jars.missing() or "")
+    (tmp_path / maven_jars.STAMP).write_text("another\n", encoding="ascii")
+    monkeypatch.setattr(jars, "require_java", lambda: "java")
+    assert "make kafka" in (jars.missing(replace(KAFKA, folder=tmp_path)) or "")

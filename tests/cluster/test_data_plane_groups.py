@@ -13,7 +13,7 @@ from tests.cluster.records import ask, batch, create_topic, produce
 from tests.cluster.running import RunningCluster
 from tests.kafka.requests import Connection
 
-from doorkeeper.cluster.groups.coordinator import coordinator_partition
+from doorkeeper.cluster.broker.coordinated_topic import coordinator_partition
 from doorkeeper.cluster.messages import make_request
 from doorkeeper.errors import StorageError
 from doorkeeper.wire.registry import Door

@@ -6,7 +6,7 @@ import pytest
 from kio.schema.errors import ErrorCode
 from tests.cluster.groups.driver import BAR, FOO, GROUP, Driver, durable, subscription
 
-from doorkeeper.cluster.groups.coordinator import coordinator_partition
+from doorkeeper.cluster.broker.coordinated_topic import coordinator_partition
 from doorkeeper.cluster.groups.messages import DeletedGroup, DescribedGroupMember, RequestContext
 from doorkeeper.cluster.groups.settings import GroupConfigs, GroupSettings, MigrationPolicy, settings_from_config
 from doorkeeper.cluster.groups.topics import TopicsView

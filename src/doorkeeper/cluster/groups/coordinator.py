@@ -76,16 +76,6 @@ if TYPE_CHECKING:
 CLEANUP: Final = TimerKey(TimerKind.CLEANUP)
 
 
-def coordinator_partition(group_id: str, partitions: int) -> int:
-    """The partition of `__consumer_offsets` that keeps a group: Java's `hashCode`, made positive, modulo."""
-    number = 0
-    units = group_id.encode("utf-16-be", "surrogatepass")
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        number = (31 * number + (high << 8 | low)) & 0xFFFFFFFF
-    signed = number - (1 << 32) if number >= 1 << 31 else number
-    return (0 if signed == -(1 << 31) else abs(signed)) % partitions
-
-
 class GroupCoordinator:
     """The groups and offsets of one partition."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kio.schema.errors import ErrorCode
 
+from doorkeeper.cluster.broker.coordinated_topic import coordinator_partition
 from doorkeeper.cluster.broker.internal_topics import GROUPS, TRANSACTIONS
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.cluster.handlers.partitions import ListenerView
@@ -55,8 +56,6 @@ def _keys(call: Call) -> list[str]:
 
 
 def _find_all(broker: BrokerRole, call: Call, topic: str) -> dict[str, tuple[ErrorCode, dict[str, Any]]]:
-    from doorkeeper.cluster.groups.coordinator import coordinator_partition
-
     known = broker.image.topics.by_name.get(topic)
     if known is None:
         return dict.fromkeys(_keys(call), (ErrorCode.coordinator_not_available, NO_NODE))

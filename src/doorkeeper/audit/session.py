@@ -1,0 +1,110 @@
+"""The Spark session: local by default, any master or Spark Connect by option.
+
+What is set here is needed for equal results everywhere (UTC); what is only a good default on one machine gives way to
+`--conf`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.errors import InputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL_MASTER: Final = "local[*]"
+APP_NAME: Final = "doorkeeper audit"
+_SAME_EVERYWHERE: Final = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+_LOCAL_DEFAULTS: Final = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "2g",
+    "spark.driver.host": "localhost",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+}
+_DELTA: Final = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """How to get a session; the names are spark-submit's."""
+
+    master: str | None = None
+    remote: str | None = None
+    """A Spark Connect URL, `sc://host:15002`; excludes a master."""
+    conf: Mapping[str, str] = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
+    delta: bool = False
+    """Whether tables in Delta's format are read and written."""
+
+
+def make_session(settings: SessionSettings) -> SparkSession:
+    """Start a session, or connect to one.
+
+    :raises InputError: for a master together with a remote, or when Spark can't be started.
+    """
+    if settings.master and settings.remote:
+        raise InputError("--master and --remote exclude each other: with Spark Connect the server has its master")
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    # Python workers must be this interpreter's like; who has set it knows better.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(APP_NAME)
+    builder = builder.remote(settings.remote) if settings.remote else builder.master(settings.master or LOCAL_MASTER)
+    for name, value in session_conf(settings).items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, RuntimeError, OSError) as error:
+        raise InputError(f"Spark can't be started: {' '.join(str(error).split())}") from error
+
+
+def session_conf(settings: SessionSettings) -> dict[str, str]:
+    """The session's conf: ours, then the user's over it."""
+    conf = dict(_SAME_EVERYWHERE)
+    if settings.remote is None:
+        if settings.master is None or settings.master.startswith("local"):
+            conf |= _LOCAL_DEFAULTS
+        if settings.delta:
+            conf |= _DELTA
+        packages = _packages(settings)
+        if packages:
+            conf["spark.jars.packages"] = ",".join(packages)
+    return conf | dict(settings.conf)
+
+
+def _packages(settings: SessionSettings) -> tuple[str, ...]:
+    """What Spark fetches: as asked, and Delta's jar unless somebody provides it."""
+    provided = (*settings.packages, settings.conf.get("spark.jars", ""), settings.conf.get("spark.jars.packages", ""))
+    if not settings.delta or any("delta-spark" in one for one in provided):
+        return settings.packages
+    try:
+        spark = ".".join(version("pyspark").split(".")[:2])
+        return (*settings.packages, f"io.delta:delta-spark_{spark}_2.13:{version('delta-spark')}")
+    except PackageNotFoundError:
+        return settings.packages
+
+
+def task_slots(spark: SparkSession) -> int:
+    """How many tasks run at once, as far as the session says; 4 where it does not."""
+    for name in ("spark.default.parallelism", "spark.cores.max"):
+        value = spark.conf.get(name, None)
+        if value and value.isdigit():
+            return int(value)
+    try:
+        return spark.sparkContext.defaultParallelism
+    except Exception:  # Spark Connect has no context, and says so with changing classes
+        return 4

@@ -2,7 +2,7 @@
 
 Schemas: `common/message/` in Kafka 4.3.1's kafka-group-coordinator jar. A key is its record type (int16) and a message
 at version 0; a value is its version (int16) and a message (CoordinatorRecordSerde). Keys never use flexible encoding.
-Share and streams groups are not here: their records are read as UnknownCoordinatorRecord and left alone.
+Share and streams groups are not here: the cluster reads them as UnknownCoordinatorRecord and leaves them alone.
 """
 
 # ruff: noqa: RUF009 (the calls make dataclass fields)

@@ -26,6 +26,8 @@ ZERO_UUID: Final = UUID(int=0)
 
 _NULL_STRUCT: Final = 0
 _PRESENT_STRUCT: Final = 1
+_NULL_PLAIN_STRUCT: Final = 0xFF
+_SIGN: Final = 0x80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,6 +292,24 @@ def _nullable_struct(codec: tuple[Read, Write]) -> tuple[Read, Write]:
     return read, write
 
 
+def _nullable_plain_struct(codec: tuple[Read, Write]) -> tuple[Read, Write]:
+    """One that is no tagged field: an int8 stands before it, negative for null (Kafka's generator has both forms)."""
+    read_present, write_present = codec
+
+    def read(buffer: bytes, position: int) -> tuple[Any, int]:
+        mark = buffer[position]
+        return (None, position + 1) if mark & _SIGN else read_present(buffer, position + 1)
+
+    def write(out: bytearray, value: Any) -> None:
+        if value is None:
+            out.append(_NULL_PLAIN_STRUCT)
+            return
+        out.append(_PRESENT_STRUCT)
+        write_present(out, value)
+
+    return read, write
+
+
 def _primitive(spec: FieldSpec, version: int, flexible: bool) -> tuple[Read, Write]:
     nullable = spec.nullable and not spec.is_array
     match spec.kafka_type:
@@ -304,7 +324,9 @@ def _primitive(spec: FieldSpec, version: int, flexible: bool) -> tuple[Read, Wri
         case "struct":
             assert spec.struct is not None
             codec = _struct(spec.struct, version, flexible)
-            return _nullable_struct(codec) if nullable else codec
+            if not nullable:
+                return codec
+            return _nullable_plain_struct(codec) if spec.tag is None else _nullable_struct(codec)
         case _:
             return _fixed(spec.kafka_type)
 

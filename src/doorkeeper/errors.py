@@ -43,7 +43,19 @@ class ReplayError(DoorkeeperError):
 
 
 class StorageError(DoorkeeperError):
-    """The disk, or what is on it, does not let us go on; the message names the path."""
+    """The disk, or what is on it, does not let us go on; the message names the path.
+
+    Clients get `told` instead: where the files of a node lie is none of their business.
+    """
+
+    def __init__(self, message: str, reason: str | None = None) -> None:
+        """:param reason: the system's own words, such as "No space left on device"."""
+        super().__init__(message)
+        self.reason = reason
+
+    @property
+    def told(self) -> str:
+        return "The storage of this node fails" + (f": {self.reason}" if self.reason else "")
 
 
 class DirectoryLockedError(StorageError):

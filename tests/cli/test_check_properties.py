@@ -51,6 +51,12 @@ def test_the_keys_of_kafkas_authorizer_are_known(tmp_path: Path, key: str) -> No
     assert findings(tmp_path, f"{GOOD}{key}\n", 0) == []
 
 
+def test_an_authorizer_is_a_warning_for_acls_are_not_enforced_here(tmp_path: Path) -> None:
+    (finding,) = findings(tmp_path, GOOD + "authorizer.class.name=a.b.C\n", 0)
+    assert (finding["severity"], finding["key"]) == ("warning", "authorizer.class.name")
+    assert "without enforcing them" in finding["message"]
+
+
 def test_a_key_that_stands_twice_is_a_warning(tmp_path: Path) -> None:
     (finding,) = findings(tmp_path, GOOD + "log.dirs=/tmp/other\n", 0)
     assert (finding["severity"], finding["line"]) == ("warning", 7)

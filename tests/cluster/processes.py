@@ -33,6 +33,8 @@ class ServeProcess:
             text=True,
         )
         self.ports: dict[tuple[Door, int], int] = {}
+        self.errors = ""
+        """What it said on stderr, once it has stopped."""
 
     def __enter__(self) -> Self:
         return self
@@ -64,5 +66,5 @@ class ServeProcess:
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Ask it to stop, and return its exit code."""
         self.process.send_signal(number)
-        self.process.communicate(timeout=STOP_SECONDS)
+        _, self.errors = self.process.communicate(timeout=STOP_SECONDS)
         return self.process.returncode

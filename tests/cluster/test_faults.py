@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 import struct
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ from tests.cluster.running import RunningCluster
 from tests.kafka import requests as wire
 from tests.kafka.requests import Change, Operation, make_request
 
+from doorkeeper.cluster import segment
 from doorkeeper.cluster.principals import read_principal, write_principal
 from doorkeeper.errors import RemoteProtocolError, StorageError
 from doorkeeper.wire.codec import encode_request
@@ -32,9 +35,10 @@ def cluster(tmp_path: Path) -> Iterator[RunningCluster]:
         yield running
 
 
-def code_of(cluster: RunningCluster, door: Door) -> int:
+def answer_of(cluster: RunningCluster, door: Door) -> tuple[int, str | None]:
     with cluster.connect(door) as connection:
-        return wire.incremental_alter_configs(connection, [GOOD])[0].code
+        (outcome,) = wire.incremental_alter_configs(connection, [GOOD])
+    return outcome.code, outcome.message
 
 
 @pytest.mark.parametrize("door", list(Door))
@@ -44,15 +48,16 @@ def test_full_disk_refuses_writes_clearly_while_reads_go_on(
     controller = cluster.node().controller
     assert controller is not None
 
-    def full(_sealed: Any) -> None:
-        raise StorageError("can't write to the log: No space left on device")
+    def full(_descriptor: int, _data: bytes | memoryview) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(controller.quorum.log, "flush", full)
-        assert code_of(cluster, door) == ErrorCode.kafka_storage_error
+        patch.setattr(segment, "write_all", full)
+        told = "The storage of this node fails: No space left on device"  # and not where its files lie
+        assert answer_of(cluster, door) == (ErrorCode.kafka_storage_error, told)
         with cluster.connect(door) as connection:
             assert wire.describe_configs(connection, wire.BROKER, "1").error_code is ErrorCode.none
-    assert code_of(cluster, door) == 0
+    assert answer_of(cluster, door) == (0, None)
 
 
 def test_garbage_closes_its_own_connection_and_no_other(cluster: RunningCluster) -> None:

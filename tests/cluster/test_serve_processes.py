@@ -66,6 +66,16 @@ def test_bad_file_is_refused_with_every_fault_before_anything_is_opened(tmp_path
     assert not (tmp_path / "data").exists()
 
 
+def test_what_a_file_asks_for_in_vain_is_said_once_at_the_start(tmp_path: Path) -> None:
+    overrides = ("--override", "authorizer.class.name=a.b.C", "--override", "num.io.thread=8")
+    with ServeProcess("--port", "0", "--brokers", "2", "--data", str(tmp_path), *overrides) as served:
+        served.wait_until_listening(3)
+        assert served.stop() == 0
+        errors = served.errors
+    assert errors.count("authorizer.class.name is set, but `doorkeeper serve` stores ACLs without enforcing them") == 1
+    assert errors.count("Unknown key num.io.thread; did you mean num.io.threads?") == 1
+
+
 def test_without_a_file_the_doors_are_kafkas_and_the_data_is_beside(tmp_path: Path) -> None:
     with ServeProcess("--port", "0", "--format", "json", cwd=tmp_path) as served:
         assert served.process.stdout is not None

@@ -103,7 +103,8 @@ class TestRefusing:
             assert any(fragment in fault for fault in faults)
 
     def test_unknown_keys_are_no_fault_for_they_may_be_a_plugins(self) -> None:
-        assert read_node_config(COMBINED | {"confluent.something": "1"}).node_id == 3
+        config = read_node_config(COMBINED | {"confluent.something": "1"})
+        assert (config.node_id, config.warnings) == (3, ("Unknown key confluent.something",))
 
     @pytest.mark.parametrize(
         ("protocols", "fault"),

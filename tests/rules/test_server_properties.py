@@ -74,6 +74,16 @@ def test_warns_of_unknown_keys_and_guesses_what_was_meant(key: str, hint: str) -
     assert "\n" not in problem.message
 
 
+AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+@pytest.mark.parametrize(("value", "warnings"), [(AUTHORIZER, 1), ("", 0), (" ", 0)])
+def test_warns_that_acls_are_not_enforced_where_an_authorizer_is_set(value: str, warnings: int) -> None:
+    found = check_properties(COMBINED | {"authorizer.class.name": value})
+    assert [(one.warning, one.parameters) for one in found] == [(True, {"key": "authorizer.class.name"})] * warnings
+    assert all("stores ACLs without enforcing them" in one.message for one in found)
+
+
 @pytest.mark.parametrize("key", ["listener.name.x.anything", "config.providers.env.class", "rsm.config.bucket"])
 def test_does_not_warn_of_what_belongs_to_others(key: str) -> None:
     assert check_properties(COMBINED | {key: "x"}) == []

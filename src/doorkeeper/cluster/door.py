@@ -82,7 +82,8 @@ def _answer_to_fault(call: Call, error: Exception) -> Any:
     for kind, code in _CODES:
         if isinstance(error, kind):
             LOGGER.warning("%s is refused: %s", api_name(call.request.api_key), str(error) or kind.__name__)
-            answer = call.refuse(code, str(error) or None)
+            told = error.told if isinstance(error, StorageError) else str(error)
+            answer = call.refuse(code, told or None)
             if answer is not None:
                 return answer
             raise RemoteProtocolError(f"{api_name(call.request.api_key)} can't be answered: {error}") from error

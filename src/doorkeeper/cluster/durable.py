@@ -18,7 +18,7 @@ def storage_errors(action: str, path: Path) -> Iterator[None]:
     except UnicodeDecodeError as error:
         raise StorageError(f"can't {action} {path}: it is not UTF-8") from error
     except OSError as error:
-        raise StorageError(f"can't {action} {path}: {error.strerror or error}") from error
+        raise StorageError(f"can't {action} {path}: {error.strerror or error}", error.strerror) from error
 
 
 def sync_file(descriptor: int) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
+from typing import Final
 
 from doorkeeper.cluster.node import Node, OpenDoor
 from doorkeeper.cluster.server_config import NodeConfig
 from doorkeeper.wire.registry import Door
+
+LOGGER: Final = logging.getLogger("doorkeeper.node")
 
 
 class NodeProcess:
@@ -29,6 +33,8 @@ class NodeProcess:
 
     async def start(self) -> None:
         """Start all nodes; one that can't start stops those that have."""
+        for warning in dict.fromkeys(each for config in self._configs for each in config.warnings):
+            LOGGER.warning("%s", warning)
         own_brokers = [config.node_id for config in self._configs if config.is_broker]
         try:
             for config in self._configs:

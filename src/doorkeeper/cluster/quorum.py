@@ -167,7 +167,7 @@ class MetadataQuorum:
             self.log.rollback()
         for one in made:
             if not one.future.done():
-                one.future.set_exception(StorageError(str(error)))
+                one.future.set_exception(StorageError(str(error), error.reason))
 
     def _publish(self, sealed: Sealed) -> None:
         self._publisher.publish(self.log.publish(sealed))

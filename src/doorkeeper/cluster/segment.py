@@ -91,7 +91,7 @@ class Segment:
             sync_file(self._descriptor)
         except OSError as error:
             self.truncate()
-            raise StorageError(f"can't write to {self.path}: {error.strerror or error}") from error
+            raise StorageError(f"can't write to {self.path}: {error.strerror or error}", error.strerror) from error
 
     def advance(self, data: bytes) -> None:
         """Count appended batches in."""

@@ -7,7 +7,7 @@ lawful in Kafka but not served here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -91,6 +91,8 @@ class NodeConfig:
     """Asked for with `metadata.version`; counts when the cluster is new."""
     static: Mapping[str, str] = field(repr=False)
     view: View = field(repr=False, compare=False)
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+    """What the file asks for and does not get, or nobody knows: the node starts all the same, and says it."""
 
     @property
     def is_broker(self) -> bool:
@@ -132,7 +134,8 @@ RELEASE_DEFAULTS: Final[Mapping[Release, Mapping[str, str]]] = {
 def read_node_config(properties: Mapping[str, str], release: Release = Release.KAFKA_4) -> NodeConfig:
     """Read a `server.properties`. Raises BadConfigurationError with every fault."""
     static = {key: value for key, value in properties.items() if key != FEATURE_NAME}
-    faults = [one.message for one in check_properties(static) if not one.warning]
+    found = check_properties(static)
+    faults = [one.message for one in found if not one.warning]
     view = View(StaticConfig(static)).admit(frozenset(SCHEMA))
     level = _metadata_version(properties.get(FEATURE_NAME), faults)
     try:
@@ -145,7 +148,7 @@ def read_node_config(properties: Mapping[str, str], release: Release = Release.K
     faults += _not_served(config)
     if faults:
         raise BadConfigurationError(faults)
-    return config
+    return replace(config, warnings=tuple(one.message for one in found if one.warning))
 
 
 def _metadata_version(text: str | None, faults: list[str]) -> MetadataVersion | None:

@@ -28,6 +28,7 @@ _PLUGIN_PREFIXES: Final = ("listener.name.", "config.providers.", "metrics.jmx."
 """Names that go on with what Kafka passes to others."""
 _AUTHORIZER_KEYS: Final = frozenset(("super.users", "allow.everyone.if.no.acl.found"))
 """What Kafka's own StandardAuthorizer reads beside the schema."""
+_AUTHORIZER: Final = "authorizer.class.name"
 _PROVIDERS: Final = "config.providers"
 _CLOSE: Final = 0.8  # similarity from which a name counts as a slip of the pen
 
@@ -41,8 +42,14 @@ class PropertyViolation(Violation):
 
 
 def check_properties(static: Mapping[str, str]) -> list[PropertyViolation]:
-    """Every fault of a server.properties, and a warning for every key that is not Kafka's."""
-    return [*_missing(static), *_bad_values(static), *_broken_checks(static), *_unknown_keys(static)]
+    """Every fault of a server.properties, and a warning for every key that is not Kafka's or not heeded here."""
+    return [
+        *_missing(static),
+        *_bad_values(static),
+        *_broken_checks(static),
+        *_unknown_keys(static),
+        *_not_enforced(static),
+    ]
 
 
 def _violation(rule: RuleId, message: str, key: str = "", *, warning: bool = False) -> PropertyViolation:
@@ -91,3 +98,13 @@ def _unknown_keys(static: Mapping[str, str]) -> Iterator[PropertyViolation]:
         hint = f"; did you mean {near[0]}?" if near else ""
         message = f"Unknown key {escape_for_display(name)}{hint}"
         yield _violation(RuleId.CONFIG_KEY_UNKNOWN, message, name, warning=True)
+
+
+def _not_enforced(static: Mapping[str, str]) -> Iterator[PropertyViolation]:
+    """Whoever sets an authorizer relies on it."""
+    if static.get(_AUTHORIZER, "").strip():
+        message = (
+            f"{_AUTHORIZER} is set, but `doorkeeper serve` stores ACLs without enforcing them: every client may do "
+            "everything. Only a real Kafka enforces them"
+        )
+        yield _violation(RuleId.CONFIG_SERVER_PROPERTIES, message, _AUTHORIZER, warning=True)

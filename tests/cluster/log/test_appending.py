@@ -102,7 +102,9 @@ class TestWriting:
         is_full = True
         refusal = refused(log, batch())
         assert refusal.code is LogError.KAFKA_STORAGE_ERROR
-        assert "No space left on device" in refusal.message
+        assert refusal.message == (
+            "The log for partition t-0 is offline: The storage of this node fails: No space left on device"
+        )
         assert log.segments[0].path.stat().st_size == size
         assert told == [log.offline]
         is_full = False

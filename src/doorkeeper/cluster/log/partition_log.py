@@ -247,8 +247,8 @@ class PartitionLog:
     def fail(self, error: StorageError) -> Refusal:
         """Take this log offline; who waits is told."""
         if self.offline is None:
-            self.offline = f"The log for partition {self.name} is offline: {error}"
-            logger.error("%s", self.offline)
+            self.offline = f"The log for partition {self.name} is offline: {error.told}"
+            logger.error("The log for partition %s is offline: %s", self.name, error)
             self.waiters.notify()
         return Refusal(LogError.KAFKA_STORAGE_ERROR, self.offline)
 

@@ -162,7 +162,7 @@ class Segment:
                 written += self._disk.write(descriptor, data[written:])
         except OSError as error:
             self._cut_back()
-            raise StorageError(f"can't write to {self.path}: {error.strerror or error}") from error
+            raise StorageError(f"can't write to {self.path}: {error.strerror or error}", error.strerror) from error
         self.size += size
 
     def note(self, place: BatchPlace, config: LogConfig) -> None:

@@ -305,7 +305,7 @@ class TestRequester:
             )
             async with door(service) as listener, client(listener) as requester:
                 versions = await requester.negotiate("doorkeeper", "1")
-                assert versions[HEARTBEAT_KEY] == (0, 4)
+                assert versions[HEARTBEAT_KEY] == (0, 5)
                 assert [request.api_version for request in service.asked] == [2]
 
         within(main)

@@ -8,6 +8,7 @@ import pytest
 
 from doorkeeper.errors import LocalProtocolError
 from doorkeeper.rules.codes import ErrorCode
+from doorkeeper.rules.fields import identifier_version
 from doorkeeper.wire.api_versions import (
     SERVED,
     Features,
@@ -20,7 +21,14 @@ from doorkeeper.wire.api_versions import (
 from doorkeeper.wire.broker_registration import BROKER_REGISTRATION
 from doorkeeper.wire.codec import decode_response, encode_response
 from doorkeeper.wire.defaults import build
-from doorkeeper.wire.messages import API_VERSIONS, INIT_PRODUCER_ID, PRODUCE, message_classes
+from doorkeeper.wire.messages import (
+    API_KEYS,
+    API_VERSIONS,
+    INIT_PRODUCER_ID,
+    PRODUCE,
+    message_classes,
+    newest_stable_version,
+)
 from doorkeeper.wire.registry import Door, Registry, Served, VersionRange
 
 BROKER = frozenset({Door.BROKER})
@@ -46,7 +54,7 @@ class TestRegistry:
         assert list(Registry(HANDLERS, Door.BROKER)) == [PRODUCE, 12, API_VERSIONS, INIT_PRODUCER_ID, 44]
         assert list(Registry(HANDLERS, Door.CONTROLLER)) == [API_VERSIONS, 44, BROKER_REGISTRATION]
 
-    @pytest.mark.parametrize(("version", "served"), [(2, False), (3, True), (13, True), (14, False)])
+    @pytest.mark.parametrize(("version", "served"), [(2, False), (3, True), (13, True), (14, True), (15, False)])
     def test_serves_both_ends_of_a_range_and_nothing_beyond(self, version: int, served: bool) -> None:
         assert Registry(HANDLERS, Door.BROKER).serves(PRODUCE, version) is served
 
@@ -58,8 +66,21 @@ class TestRegistry:
         without = Registry(HANDLERS, Door.BROKER, unstable_versions=False)
         assert (with_added[12].highest, without[12].highest) == (5, 4)
         assert (with_added[INIT_PRODUCER_ID].highest, without[INIT_PRODUCER_ID].highest) == (7, 5)
-        assert without[PRODUCE] == with_added[PRODUCE]
+        assert (with_added[PRODUCE].highest, without[PRODUCE].highest) == (14, 13)
+        assert without[API_VERSIONS] == with_added[API_VERSIONS]
         assert Registry(HANDLERS, Door.CONTROLLER, unstable_versions=False)[BROKER_REGISTRATION].highest == 4
+
+    def test_adds_the_proposals_version_only_to_what_is_served_up_to_kafkas_newest(self) -> None:
+        assert Registry([Served(12, 0, 4, BROKER)], Door.BROKER)[12] == (0, 5)
+        assert Registry([Served(12, 0, 3, BROKER)], Door.BROKER)[12] == (0, 3)
+        assert Registry([Served(INIT_PRODUCER_ID, 0, 5, BROKER)], Door.BROKER)[INIT_PRODUCER_ID] == (0, 7)
+
+    @pytest.mark.parametrize("api_key", sorted(API_KEYS))
+    def test_adds_a_version_exactly_where_the_body_has_an_identifier(self, api_key: int) -> None:
+        newest = newest_stable_version(api_key)
+        offered = Served(api_key, newest, newest, BROKER).offered(unstable_versions=True)
+        assert offered.highest == (identifier_version(api_key) or newest)
+        assert Served(api_key, newest, newest, BROKER).offered(unstable_versions=False) == (newest, newest)
 
     def test_leaves_out_an_api_of_which_nothing_stable_is_left(self) -> None:
         registry = Registry([Served(12, 5, 5, BROKER)], Door.BROKER, unstable_versions=False)
@@ -87,7 +108,7 @@ class TestApiVersions:
         body = read(version, api_versions_response(version, self.REGISTRY, FEATURES))
         assert body.error_code == ErrorCode.NONE
         said = {one.api_key: (one.min_version, one.max_version) for one in body.api_keys}
-        assert said == dict(self.REGISTRY) | {PRODUCE: (0, 13)}
+        assert said == dict(self.REGISTRY) | {PRODUCE: (0, 14)}
 
     @pytest.mark.parametrize("version", range(5))
     def test_says_that_produce_begins_at_0_for_librdkafkas_sake(self, version: int) -> None:

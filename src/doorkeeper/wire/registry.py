@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from doorkeeper.errors import LocalProtocolError
+from doorkeeper.rules.fields import identifier_version
 from doorkeeper.wire.messages import PRODUCE, api_name, is_known, newest_stable_version
 
 ADVERTISED_FROM: Final[Mapping[int, int]] = MappingProxyType({PRODUCE: 0})
@@ -41,7 +42,7 @@ class Served:
     api_key: int
     lowest: int
     highest: int
-    """May go beyond Kafka's newest stable version; withdrawn where unstable versions are off."""
+    """Where it is the newest that Kafka offers, the proposal's version comes on top of it: see `offered`."""
     doors: frozenset[Door]
 
     def __post_init__(self) -> None:
@@ -50,6 +51,18 @@ class Served:
         for version in (self.lowest, self.highest):
             if not is_known(self.api_key, version):
                 raise LocalProtocolError(f"there is no version {version} of {api_name(self.api_key)}")
+
+    def offered(self, *, unstable_versions: bool) -> VersionRange:
+        """The versions that clients are told of.
+
+        Whoever serves all that Kafka 4.3.1 offers serves KIP-1233's version too, which has the same fields (and for
+        InitProducerId the one between them, which Kafka knows and does not offer).
+        """
+        newest = newest_stable_version(self.api_key)
+        if not unstable_versions:
+            return VersionRange(self.lowest, min(self.highest, newest))
+        added = identifier_version(self.api_key) if self.highest >= newest else None
+        return VersionRange(self.lowest, max(self.highest, added or 0))
 
 
 class Registry(Mapping[int, VersionRange]):
@@ -64,9 +77,9 @@ class Registry(Mapping[int, VersionRange]):
                 continue
             if one.api_key in self._ranges:
                 raise LocalProtocolError(f"{api_name(one.api_key)} is declared twice for the {door} door")
-            newest = one.highest if unstable_versions else min(one.highest, newest_stable_version(one.api_key))
-            if newest >= one.lowest:
-                self._ranges[one.api_key] = VersionRange(one.lowest, newest)
+            offered = one.offered(unstable_versions=unstable_versions)
+            if offered.highest >= offered.lowest:
+                self._ranges[one.api_key] = offered
 
     def __getitem__(self, api_key: int) -> VersionRange:
         return self._ranges[api_key]

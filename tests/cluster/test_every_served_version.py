@@ -64,6 +64,8 @@ BODIES: dict[int, dict[str, Any]] = {
     33: {"resources": [{"resource_type": 32, "resource_name": "g", "configs": []}]},
     37: {"topics": [{"name": "orders", "count": 5, "assignments": None}], "timeout": SECONDS},
     42: {"groups_names": ["g"]},
+    43: {"topic_partitions": [{"topic": "orders", "partitions": [0]}]},
+    45: {"topics": [{"name": "orders", "partitions": [{"partition_index": 0, "replicas": [1]}]}]},
     44: {"resources": [{"resource_type": 32, "resource_name": "g", "configs": []}]},
     47: {"group_id": "g", "topics": [{"name": "orders", "partitions": [{}]}]},
     48: {"components": [{"entity_type": "client-id", "match_type": 2, "match": None}]},

@@ -1,0 +1,90 @@
+"""Series of clients: at most so many, and gone after an hour of silence."""
+
+from __future__ import annotations
+
+from doorkeeper.metering import clients
+from doorkeeper.metering.clients import IDLE_MS, OTHER, ClientBook
+from doorkeeper.rules.client_id import QuotaType
+
+HOUR = IDLE_MS
+
+
+def use(book: ClientBook, client_id: str, now_ms: int, size: int = 100) -> int:
+    meter = book.find("ANONYMOUS", client_id, now_ms)
+    meter.last_ms = now_ms
+    meter.requests += 1
+    meter.bytes_in += size
+    return book.produce(meter).record(size, now_ms)
+
+
+def shown(book: ClientBook) -> dict[str, int]:
+    return {one.client_id: one.requests for one in book.meters()}
+
+
+def test_clients_beyond_the_limit_are_counted_as_others() -> None:
+    book = ClientBook(limit=2)
+    for client_id in ("a", "b", "c", "d", "a"):
+        use(book, client_id, 0)
+    assert shown(book) == {"a": 2, "b": 1, OTHER: 2}
+    assert book.refused == 2
+    assert {key[2] for key, _ in book.measured(0)} == {"a", "b", OTHER}
+
+
+def test_a_client_that_is_called_other_is_not_taken_for_the_others() -> None:
+    book = ClientBook(limit=1)
+    use(book, "other", 0)
+    use(book, "late", 0)
+    assert shown(book) == {"other": 1, OTHER: 1}
+
+
+def test_a_quota_binds_who_comes_too_late_for_series_of_its_own() -> None:
+    book = ClientBook(limit=1)
+    book.change_quotas({(None, "late"): {"producer_byte_rate": 10.0}})
+    use(book, "early", 0)
+    assert use(book, "late", 0, size=10_000) > 0
+    assert use(book, "later", 0, size=10_000) == 0
+    assert shown(book) == {"early": 1, OTHER: 2}
+    assert all(key[2] != "late" for key, _ in book.measured(0))
+
+
+def test_unlisted_clients_make_room_for_one_another() -> None:
+    book = ClientBook(limit=0)
+    book.change_quotas(
+        {(None, clients.OTHER): {"producer_byte_rate": 1.0}, ("ANONYMOUS", None): {"request_percentage": 1}}
+    )
+    limit = clients.UNLISTED_LIMIT
+    for number in range(limit + 5):
+        use(book, str(number), number)
+    assert len(book._unlisted) == limit
+    assert shown(book) == {OTHER: limit + 5}
+
+
+def test_a_forgotten_meter_says_so_to_who_kept_it() -> None:
+    book = ClientBook()
+    use(book, "a", 0)
+    kept = book.find("ANONYMOUS", "a", 0)
+    book.expire(HOUR)
+    assert kept.epoch == book.epoch
+    book.expire(HOUR + 1)
+    assert kept.epoch != book.epoch
+    assert shown(book) == {}
+    assert list(book.measured(HOUR + 1)) == []
+
+
+def test_who_speaks_stays() -> None:
+    book = ClientBook()
+    use(book, "a", 0)
+    use(book, "b", 0)
+    use(book, "a", HOUR)
+    book.expire(HOUR + 1)
+    assert set(shown(book)) == {"a"}
+    assert [key for key, _ in book.measured(HOUR + 1)] == [(QuotaType.PRODUCE, "", "a")]
+
+
+def test_room_that_is_free_again_is_used() -> None:
+    book = ClientBook(limit=1)
+    use(book, "a", 0)
+    use(book, "b", 0)
+    book.expire(HOUR + 1)
+    use(book, "b", HOUR + 1)
+    assert "b" in shown(book)

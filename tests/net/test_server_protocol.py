@@ -15,7 +15,7 @@ from tests.wire.samples import sample
 
 from doorkeeper.errors import RemoteProtocolError
 from doorkeeper.net.limits import Limits
-from doorkeeper.net.server_protocol import ServerProtocol
+from doorkeeper.net.server_protocol import Refusal, ServerProtocol
 from doorkeeper.net.service import Peer
 from doorkeeper.rules.codes import ErrorCode
 from doorkeeper.wire.codec import Request, decode_response, encode_request
@@ -37,7 +37,7 @@ def within_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[...,
 class Wire:
     """A server protocol, what it was sent and what it wrote."""
 
-    def __init__(self, service: Any, limits: Limits | None = None, refusal: str | None = None) -> None:
+    def __init__(self, service: Any, limits: Limits | None = None, refusal: Refusal | None = None) -> None:
         self.gone: list[ServerProtocol] = []
         self.protocol = ServerProtocol(service, "TEST", limits or Limits(), lambda _: refusal, self.gone.append)
         self.transport = MemoryTransport()
@@ -344,12 +344,24 @@ class TestEnding:
 
     @within_loop
     async def test_refuses_a_connection_that_is_not_admitted(self) -> None:
-        wire = Wire(Recorder(), refusal="too many")
+        wire = Wire(Recorder(), refusal=Refusal("too many"))
         assert wire.transport.aborted
         wire.send(HEARTBEAT)
         assert wire.responses() == []
         wire.protocol.connection_lost(None)
         assert wire.gone == []
+
+    @within_loop
+    async def test_leaves_a_connection_that_came_too_soon_unread_and_closes_it_later(self) -> None:
+        wire = Wire(Recorder(), refusal=Refusal("too soon", delay_seconds=0.01))
+        assert not wire.transport.aborted
+        assert not wire.transport.reading
+        wire.send(HEARTBEAT)
+        await settle()
+        assert wire.responses() == []
+        async with asyncio.timeout(5):
+            while not wire.transport.aborted:
+                await asyncio.sleep(0.005)
 
 
 @within_loop

@@ -40,6 +40,7 @@ from doorkeeper.cluster.handlers.table import handlers_for
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.log_dir import LogDirectory
 from doorkeeper.cluster.loggers import NodeLoggers
+from doorkeeper.cluster.metering import NodeMeter
 from doorkeeper.cluster.quorum import MetadataQuorum
 from doorkeeper.cluster.server_config import NodeConfig
 from doorkeeper.wire.registry import Door, Registry
@@ -59,8 +60,10 @@ class ControllerRole:
         directory: LogDirectory,
         registry: Registry,
         loggers: NodeLoggers,
+        meter: NodeMeter,
     ) -> None:
         self.config = config
+        self.meter = meter
         self.quorum = quorum
         self.cluster_id = directory.properties.cluster_id
         self.directory_id = directory.properties.directory_id

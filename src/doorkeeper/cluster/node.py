@@ -24,6 +24,8 @@ from doorkeeper.cluster.live_configs import limits_in_force, sasl_in_force
 from doorkeeper.cluster.loggers import NodeLoggers
 from doorkeeper.cluster.logins import Logins
 from doorkeeper.cluster.metadata_log import MetadataLog
+from doorkeeper.cluster.metered_service import MeteredService
+from doorkeeper.cluster.metering import NodeMeter, keep_meter
 from doorkeeper.cluster.quorum import MetadataQuorum
 from doorkeeper.cluster.sasl_config import SASL_PLAINTEXT
 from doorkeeper.cluster.server_config import UNSTABLE_VERSIONS, NodeConfig
@@ -74,6 +76,7 @@ class Node:
         self._channels: list[ControllerChannel] = []
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._loggers = NodeLoggers()
+        self.meter = NodeMeter(config)
         self._logins: dict[str, Logins] = {}
         """By listener, where there is SASL."""
         self._applied_configs: ConfigurationsImage | None = None
@@ -88,6 +91,7 @@ class Node:
         try:
             cluster_id = known_cluster_id(self.config) or await self._join_cluster()
             self._directories = open_directories(self.config, cluster_id)
+            self._spawn("meter", keep_meter(self.meter))
             if self.config.is_controller:
                 await self._start_controller(self._directories, {self.config.node_id, *own_brokers})
             if self.config.is_broker:
@@ -114,7 +118,7 @@ class Node:
         )
         self._log.begin_epoch(quorum.now_ms())
         registry = registry_for(Door.CONTROLLER, unstable_versions=config.flag(UNSTABLE_VERSIONS))
-        self.controller = ControllerRole(config, quorum, directories.metadata, registry, self._loggers)
+        self.controller = ControllerRole(config, quorum, directories.metadata, registry, self._loggers, self.meter)
         await self._open(Door.CONTROLLER, config.controller_listeners, self.controller, in_flight=PIPELINE)
         self._spawn("quorum", quorum.run())
         advertised = {one.listener: (_told(one.host), one.port) for one in self.doors if one.door is Door.CONTROLLER}
@@ -135,7 +139,7 @@ class Node:
             source = MetadataFollower(config.node_id, directories.cluster_id, self._channel("following"))
             self._spawn("follower", source.run())
         broker = BrokerRole(
-            config, directories.cluster_id, source, self._channel("forwarding"), registry, self._loggers
+            config, directories.cluster_id, source, self._channel("forwarding"), registry, self._loggers, self.meter
         )
         self.broker = broker
         await self._open(Door.BROKER, config.listeners, broker)
@@ -192,7 +196,12 @@ class Node:
         for endpoint in endpoints:
             limits = limits_in_force(config, MetadataImage.EMPTY, endpoint.listener, in_flight=in_flight)
             listener = Listener(
-                endpoint.host or EVERYWHERE, endpoint.port, role.door, name=endpoint.listener, limits=limits
+                endpoint.host or EVERYWHERE,
+                endpoint.port,
+                MeteredService(role.door, door, self.meter, lambda: role.image),
+                name=endpoint.listener,
+                limits=limits,
+                connection_rate=lambda address: self.meter.admit(address, role.image),
             )
             if endpoint.protocol == SASL_PLAINTEXT:
                 self._logins[endpoint.listener] = logins
@@ -254,7 +263,7 @@ class Node:
         await self._cancel("logs")
         if self.broker is not None:
             self.broker.stop()
-        await self._cancel("follower", "lifecycle")
+        await self._cancel("follower", "lifecycle", "meter")
         for channel in self._channels:
             await channel.close()
         await self._close(Door.CONTROLLER)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from doorkeeper.net.authentication import Authentication
 from doorkeeper.net.limits import Limits
-from doorkeeper.net.server_protocol import LOGGER, ServerProtocol
-from doorkeeper.net.service import Service
+from doorkeeper.net.server_protocol import LOGGER, Refusal, ServerProtocol
+from doorkeeper.net.service import Peer, Service
 
 SWEEPS_PER_IDLE_TIME: Final = 4
 """An idle connection is closed at most a quarter of the idle time too late."""
@@ -34,8 +35,11 @@ class Listener:
         tls: ssl.SSLContext | None = None,
         authentication: Authentication | None = None,
         reuse_port: bool = False,
+        connection_rate: Callable[[str], float] | None = None,
     ) -> None:
         """:param port: 0 for a free one, see `port` afterwards.
+        :param connection_rate: told of each new connection's address; returns after how many seconds a connection that
+            comes too soon is to be closed, or 0.
         :param authentication: how clients say who they are; without it everybody is let in as nobody.
         """
         self.name = name
@@ -46,6 +50,7 @@ class Listener:
         self._tls = tls
         self._authentication = authentication
         self._reuse_port = reuse_port
+        self._connection_rate = connection_rate
         self._server: asyncio.Server | None = None
         self._protocols: set[ServerProtocol] = set()
         self._per_address: Counter[str] = Counter()
@@ -129,15 +134,28 @@ class Listener:
         self.close_idle(loop.time())
         self._schedule_sweep(loop)
 
-    def _admit(self, protocol: ServerProtocol) -> str | None:
+    def peers(self) -> Iterator[Peer]:
+        """Who is connected."""
+        return (protocol.peer for protocol in self._protocols)
+
+    def _admit(self, protocol: ServerProtocol) -> Refusal | None:
         address = protocol.peer.address
+        delay = 0.0 if self._connection_rate is None else self._connection_rate(address)
+        if delay:
+            return Refusal("it connects too often (connection_creation_rate)", delay)
+        reason = self._check_numbers(address)
+        if reason is not None:
+            return Refusal(reason)
+        self._protocols.add(protocol)
+        self._per_address[address] += 1
+        return None
+
+    def _check_numbers(self, address: str) -> str | None:
         if len(self._protocols) >= self._limits.max_connections:
             return f"{len(self._protocols)} connections are open, the limit (max.connections)"
         overrides = self._limits.max_connections_per_ip_overrides
         if self._per_address[address] >= overrides.get(address, self._limits.max_connections_per_ip):
             return f"it has {self._per_address[address]} open, the limit (max.connections.per.ip)"
-        self._protocols.add(protocol)
-        self._per_address[address] += 1
         return None
 
     def _leave(self, protocol: ServerProtocol) -> None:

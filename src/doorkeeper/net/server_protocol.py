@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from doorkeeper.errors import RemoteProtocolError
 from doorkeeper.net.authentication import Authentication
@@ -24,6 +24,13 @@ from doorkeeper.wire.sasl_login import Outcome, SaslLogin
 LOGGER: Final = logging.getLogger("doorkeeper.net")
 
 
+class Refusal(NamedTuple):
+    """Why a connection is not wanted, and how long it is left unread before it is closed."""
+
+    reason: str
+    delay_seconds: float = 0.0
+
+
 class ServerProtocol(asyncio.Protocol):
     """Asyncio's side of one connection."""
 
@@ -32,11 +39,11 @@ class ServerProtocol(asyncio.Protocol):
         service: Service,
         listener: str,
         limits: Limits,
-        admit: Callable[[ServerProtocol], str | None],
+        admit: Callable[[ServerProtocol], Refusal | None],
         leave: Callable[[ServerProtocol], None],
         authentication: Authentication | None = None,
     ) -> None:
-        """:param admit: told of the connection once its address is known; a text refuses it.
+        """:param admit: told of the connection once its address is known.
         :param authentication: how the peer says who it is, if it has to.
         """
         self.loop = asyncio.get_running_loop()
@@ -79,8 +86,13 @@ class ServerProtocol(asyncio.Protocol):
         self.peer.address, self.peer.port = str(address[0]), int(address[1])
         refusal = self._admit(self)
         if refusal is not None:
-            LOGGER.info("refused a connection from %s: %s", self.peer.address, refusal)
-            self.abort()
+            LOGGER.info("refused a connection from %s: %s", self.peer.address, refusal.reason)
+            if not refusal.delay_seconds:
+                self.abort()
+                return
+            self.connection.close(refusal.reason)
+            self._regulate()
+            self.loop.call_later(refusal.delay_seconds, self.abort)
             return
         self._admitted = True
 
@@ -286,7 +298,7 @@ class ServerProtocol(asyncio.Protocol):
         self._answer_login(event, outcome.answer)
         self.connection.expects_token = login.expects_token
         if outcome.principal is not None:
-            self.peer.principal = outcome.principal
+            self.peer.log_in(outcome.principal)
             self._login = None
             self.connection.end_login()
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
+from doorkeeper.metering.clients import ClientMeter
 from doorkeeper.wire.codec import Request, RequestHeader
 from doorkeeper.wire.framing import Frame
 from doorkeeper.wire.registry import Registry
@@ -27,6 +28,13 @@ class Peer:
     principal: str = ANONYMOUS
     software_name: str = UNKNOWN_SOFTWARE
     software_version: str = UNKNOWN_SOFTWARE
+    meter: ClientMeter | None = None
+    """Of the client that asked last: nearly always the one that asks next."""
+
+    def log_in(self, principal: str) -> None:
+        """The peer has proved who it is."""
+        self.principal = principal
+        self.meter = None
 
 
 class Decode(Enum):

@@ -210,8 +210,8 @@ def response_header(api_key: int, version: int, correlation_id: int) -> bytes:
     return _write_int32(correlation_id)
 
 
-def encode_response(api_key: int, version: int, correlation_id: int, body: Any) -> bytes:
-    """A response, header and body.
+def encode_answer(api_key: int, version: int, body: Any) -> bytes:
+    """A response's body, without header.
 
     :raises LocalProtocolError: when the body is of another API or version, or does not fit the protocol.
     """
@@ -220,7 +220,15 @@ def encode_response(api_key: int, version: int, correlation_id: int, body: Any) 
         raise LocalProtocolError(
             f"a {kind.__name__} version {kind.__version__} is no answer to {api_name(api_key)} version {version}"
         )
-    return response_header(api_key, version, correlation_id) + encode_body(body)
+    return encode_body(body)
+
+
+def encode_response(api_key: int, version: int, correlation_id: int, body: Any) -> bytes:
+    """A response, header and body.
+
+    :raises LocalProtocolError: like `encode_answer`.
+    """
+    return response_header(api_key, version, correlation_id) + encode_answer(api_key, version, body)
 
 
 def encode_request(body: Any, correlation_id: int, client_id: str | None) -> bytes:

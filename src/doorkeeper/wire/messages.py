@@ -56,6 +56,12 @@ def api_name(api_key: int) -> str:
     return f"UNKNOWN({api_key})" if name is None else name.upper()
 
 
+def api_class_name(api_key: int) -> str:
+    """Kafka's name of an API in metrics: `ListOffsets`."""
+    name = api_key_map.get(api_key)
+    return f"Unknown{api_key}" if name is None else name.title().replace("_", "")
+
+
 def oldest_version(api_key: int) -> int:
     """The lowest version that Kafka 4.3.1 has a schema for."""
     return min(_kafka_versions(api_key))

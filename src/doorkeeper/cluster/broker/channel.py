@@ -23,7 +23,8 @@ LOGGER: Final = logging.getLogger("doorkeeper.broker")
 FIRST_BACKOFF_SECONDS: Final = 0.05
 LONGEST_BACKOFF_SECONDS: Final = 1.0
 CONNECT_SECONDS: Final = 5.0
-SOFTWARE: Final = "doorkeeper"
+SOFTWARE: Final = "doorkeeper-broker"
+"""By this name the controller knows its brokers, whose connections carry many clients' requests."""
 
 
 class ControllerChannel:

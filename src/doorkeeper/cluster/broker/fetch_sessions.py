@@ -130,6 +130,10 @@ class FetchSessions:
         self._sessions.move_to_end(session_id)
         return FetchContext(session.partitions, session, is_incremental=True)
 
+    def forget(self, session: Session) -> None:
+        """Drop a session that the client has not heard of."""
+        self._sessions.pop(session.id, None)
+
     def _begin(self, wanted: dict[PartitionKey, Wanted], by_id: bool, now: float) -> Session | None:
         if len(self._sessions) >= self._slots and not self._evict(now):
             return None

@@ -20,6 +20,7 @@ from doorkeeper.cluster.door import DoorService
 from doorkeeper.cluster.handlers.table import handlers_for
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.loggers import NodeLoggers
+from doorkeeper.cluster.metering import NodeMeter
 from doorkeeper.cluster.server_config import NodeConfig
 from doorkeeper.errors import NetworkError, ProtocolError
 from doorkeeper.rules.names import check_topic_name
@@ -52,8 +53,10 @@ class BrokerRole:
         channel: ControllerChannel,
         registry: Registry,
         loggers: NodeLoggers,
+        meter: NodeMeter,
     ) -> None:
         """:param channel: the way to the controller for changes that are sent on."""
+        self.meter = meter
         self.config = config
         self.cluster_id = cluster_id
         self.registry = registry

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from kio.schema.errors import ErrorCode
 
 from doorkeeper.cluster.controller.create_topics import MAX_PARTITIONS_PER_REQUEST
-from doorkeeper.cluster.controller.decision import Decision, Failure, RecordBatch
+from doorkeeper.cluster.controller.decision import (
+    EXHAUSTED,
+    Charge,
+    Decision,
+    Failure,
+    RecordBatch,
+    free_of_charge,
+)
 from doorkeeper.cluster.controller.placement import (
     Placer,
     check_assignment,
@@ -51,7 +58,7 @@ class CreatePartitionsResponse:
 
 
 def decide_create_partitions(
-    image: MetadataImage, request: CreatePartitionsRequest
+    image: MetadataImage, request: CreatePartitionsRequest, *, charge: Charge = free_of_charge
 ) -> Decision[CreatePartitionsResponse]:
     """Add partitions to each topic that may have them; one answer for each name."""
     batch = RecordBatch(MAX_PARTITIONS_PER_REQUEST)
@@ -62,14 +69,16 @@ def decide_create_partitions(
         failure = (
             Failure(ErrorCode.invalid_request, "Duplicate topic name.")
             if times[topic.name] > 1
-            else _grow(image, topic, placer, batch)
+            else _grow(image, topic, placer, batch, charge)
         )
         code, message = (ErrorCode.none, None) if failure is None else (failure.code, failure.message)
         results.append(CreatePartitionsTopicResult(topic.name, code, message))
     return Decision(batch.records(validate_only=request.validate_only), CreatePartitionsResponse(tuple(results)))
 
 
-def _grow(image: MetadataImage, topic: CreatePartitionsTopic, placer: Placer, batch: RecordBatch) -> Failure | None:
+def _grow(
+    image: MetadataImage, topic: CreatePartitionsTopic, placer: Placer, batch: RecordBatch, charge: Charge
+) -> Failure | None:
     existing = image.topics.by_name.get(topic.name)
     if existing is None:
         return Failure(ErrorCode.unknown_topic_or_partition)
@@ -77,6 +86,8 @@ def _grow(image: MetadataImage, topic: CreatePartitionsTopic, placer: Placer, ba
     if failure is not None:
         return failure
     start = len(existing.partitions)
+    if not charge(topic.count - start):
+        return EXHAUSTED
     placed = _assigned(image, topic, start) if topic.assignments is not None else placer.place(topic.count - start)
     if isinstance(placed, Failure):
         return placed

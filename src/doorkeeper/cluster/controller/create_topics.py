@@ -12,7 +12,14 @@ from kio.schema.errors import ErrorCode
 
 from doorkeeper.cluster.controller.config_changes import config_records, judge_new_topic
 from doorkeeper.cluster.controller.controller_node import ControllerNode, cluster_configs, node_configs
-from doorkeeper.cluster.controller.decision import Decision, Failure, RecordBatch
+from doorkeeper.cluster.controller.decision import (
+    EXHAUSTED,
+    Charge,
+    Decision,
+    Failure,
+    RecordBatch,
+    free_of_charge,
+)
 from doorkeeper.cluster.controller.placement import (
     Placer,
     check_assignment,
@@ -91,9 +98,10 @@ def decide_create_topics(
     node: ControllerNode,
     *,
     new_id: Callable[[], UUID],
+    charge: Charge = free_of_charge,
 ) -> Decision[CreateTopicsResponse]:
     """Create each topic that may be; the answers come in the order of the request, one for each name."""
-    creation = _Creation(image, node, new_id)
+    creation = _Creation(image, node, new_id, charge)
     times = Counter(topic.name for topic in request.topics)
     topics = list({topic.name: topic for topic in request.topics}.values())
     too_many = creation.count_partitions(request.topics) > MAX_PARTITIONS_PER_REQUEST
@@ -113,7 +121,8 @@ def decide_create_topics(
 class _Creation:
     """One request under way: what is placed and written so far."""
 
-    def __init__(self, image: MetadataImage, node: ControllerNode, new_id: Callable[[], UUID]) -> None:
+    def __init__(self, image: MetadataImage, node: ControllerNode, new_id: Callable[[], UUID], charge: Charge) -> None:
+        self._charge = charge
         self._image = image
         self._node = node
         self._new_id = new_id
@@ -143,6 +152,8 @@ class _Creation:
         placed = self._assigned(topic) if topic.assignments else self._placed(topic)
         if isinstance(placed, Failure):
             return placed
+        if not self._charge(len(placed)):
+            return EXHAUSTED
         topic_id = self._new_id()
         failure = self.batch.add(self._records(topic.name, topic_id, configs, placed))
         return failure if failure is not None else self._result(topic.name, topic_id, configs, len(placed))

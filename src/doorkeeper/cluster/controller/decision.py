@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -30,6 +30,16 @@ class Failure:
 
     code: ErrorCode
     message: str | None = None
+
+
+Charge = Callable[[int], bool]
+"""Pays for so many partitions with the sender's `controller_mutation_rate` (KIP-599); False: it must not be."""
+EXHAUSTED: Final = Failure(ErrorCode.throttling_quota_exceeded, "The throttling quota has been exceeded.")
+
+
+def free_of_charge(_partitions: int) -> bool:
+    """Nobody pays."""
+    return True
 
 
 class RecordBatch:

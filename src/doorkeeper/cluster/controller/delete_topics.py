@@ -9,7 +9,14 @@ from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
-from doorkeeper.cluster.controller.decision import Decision, Failure, RecordBatch
+from doorkeeper.cluster.controller.decision import (
+    EXHAUSTED,
+    Charge,
+    Decision,
+    Failure,
+    RecordBatch,
+    free_of_charge,
+)
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.image.topics import TopicImage
 from doorkeeper.wire.metadata.serde import VersionedRecord
@@ -47,7 +54,12 @@ class DeleteTopicsResponse:
 
 
 def decide_delete_topics(
-    image: MetadataImage, request: DeleteTopicsRequest, *, enabled: bool = True, api_version: int = 6
+    image: MetadataImage,
+    request: DeleteTopicsRequest,
+    *,
+    enabled: bool = True,
+    api_version: int = 6,
+    charge: Charge = free_of_charge,
 ) -> Decision[DeleteTopicsResponse]:
     """Delete each topic that is there, by name or id. `enabled` is `delete.topic.enable`; versions below 3 don't know
     the code that says so.
@@ -66,7 +78,7 @@ def decide_delete_topics(
     results = []
     for state, topic in found.items():
         if isinstance(topic, TopicImage):
-            results.append(_delete(state, topic, batch, repeated=meant[topic.id] > 1))
+            results.append(_delete(state, topic, batch, charge, repeated=meant[topic.id] > 1))
         else:
             results.append(DeletableTopicResult(state.name, state.topic_id, topic.code, topic.message))
     return Decision(batch.records(), DeleteTopicsResponse(tuple(results)))
@@ -85,9 +97,13 @@ def _find(image: MetadataImage, state: DeleteTopicState, times: int) -> TopicIma
     return image.topics.by_name.get(state.name) or UNKNOWN_TOPIC
 
 
-def _delete(state: DeleteTopicState, topic: TopicImage, batch: RecordBatch, *, repeated: bool) -> DeletableTopicResult:
+def _delete(
+    state: DeleteTopicState, topic: TopicImage, batch: RecordBatch, charge: Charge, *, repeated: bool
+) -> DeletableTopicResult:
     if repeated:
         failure: Failure | None = _invalid("The provided topic name maps to an ID that was already supplied.")
+    elif not charge(len(topic.partitions)):
+        failure = EXHAUSTED
     else:
         failure = batch.add([VersionedRecord(RemoveTopicRecord(topic_id=topic.id), 0)])
     if failure is not None:

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from doorkeeper.cluster.controller.reshape import reshape
 from doorkeeper.cluster.messages import Values, make_response
 from doorkeeper.net.service import Peer
 from doorkeeper.wire.answers import error_response
 from doorkeeper.wire.codec import Request
+from doorkeeper.wire.framing import Frame
 from doorkeeper.wire.memory import remembered
 from doorkeeper.wire.messages import message_classes
+
+
+class BulkAnswer(NamedTuple):
+    """An answer whose bytes count against `consumer_byte_rate`, and that may be withheld for it (KIP-219)."""
+
+    response: Any
+    parts: tuple[Frame, ...]
+    """The response's bytes."""
+    size: int
+    confirm: Callable[[], None]
+    """To be called when it is given: notes what the client has been told."""
+    withheld: Callable[[], Any]
+    """The response that is given instead."""
+
 
 NOT_THROTTLED: Final = {"throttle_time": timedelta(0)}
 

@@ -222,6 +222,31 @@ def _value_rules() -> list[RuleInfo]:
     ]
 
 
+def _notice(rule: RuleId, text: str, source: str) -> RuleInfo:
+    return RuleInfo(rule, text, (), (), governed=False, source=source, since="never refused")
+
+
+def _notices() -> list[RuleInfo]:
+    """What nobody is refused for, but an audit tells: something will change, or is not what it seems."""
+    return [
+        _notice(RuleId.IDENTIFIER_NOT_UTF8, "An identifier is UTF-8.", "RequestHeader, the request log"),
+        _notice(
+            RuleId.CLIENT_ID_NOT_PLAIN,
+            "A client id that is not plain has another name in metrics and quota paths: it is URL-encoded.",
+            "KIP-190",
+        ),
+        _notice(
+            RuleId.CLIENT_ID_LOOKS_ALIKE,
+            "Client ids stay apart where an exporter makes '_' of special characters.",
+            "KIP-190",
+        ),
+        _notice(
+            RuleId.QUOTA_ENTITY_ENCODED_TWICE, "A quota's entity is given as it is, not URL-encoded already.", "KIP-190"
+        ),
+        _notice(RuleId.API_VERSION_REMOVED, "A request has a version that Kafka 4 still serves.", "KIP-896"),
+    ]
+
+
 CATALOGUE: Final[Mapping[RuleId, RuleInfo]] = {
     info.rule: info
     for info in (
@@ -234,5 +259,6 @@ CATALOGUE: Final[Mapping[RuleId, RuleInfo]] = {
         *_request_rules(),
         *_key_rules(),
         *_value_rules(),
+        *_notices(),
     )
 }

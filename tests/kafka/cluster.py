@@ -37,6 +37,17 @@ log4j.appender.stdout=org.apache.log4j.ConsoleAppender
 log4j.appender.stdout.layout=org.apache.log4j.PatternLayout
 log4j.appender.stdout.layout.ConversionPattern=[%d] %p %m (%c)%n
 """
+REQUEST_LOG_PROPERTIES = """\
+log4j.appender.requests=org.apache.log4j.FileAppender
+log4j.appender.requests.File={file}
+log4j.appender.requests.encoding=UTF-8
+log4j.appender.requests.layout=org.apache.log4j.PatternLayout
+log4j.appender.requests.layout.ConversionPattern=[%d] %p %m (%c)%n
+log4j.logger.kafka.request.logger={level}, requests
+log4j.additivity.kafka.request.logger=false
+log4j.logger.kafka.network.RequestChannel$={level}, requests
+log4j.additivity.kafka.network.RequestChannel$=false
+"""
 
 
 class KafkaDidNotStartError(Exception):
@@ -68,6 +79,11 @@ class Node:
         """Where the process writes."""
         return self.folder / "kafka.log"
 
+    @property
+    def request_log(self) -> Path:
+        """Where the process writes the requests it has completed, if asked to."""
+        return self.folder / "kafka-request.log"
+
     def tail(self) -> str:
         """Return the last lines that the process wrote."""
         text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
@@ -93,13 +109,18 @@ class KafkaCluster:
         *,
         properties: Mapping[str, str] | None = None,
         format_arguments: Sequence[str] = (),
+        request_log: str | None = None,
     ) -> None:
-        """`properties` go to every node; `format_arguments` to StorageTool, e.g. `--release-version 4.2`."""
+        """`properties` go to every node; `format_arguments` to StorageTool, e.g. `--release-version 4.2`.
+
+        `request_log` is the level of `kafka.request.logger`, DEBUG or TRACE; None: no request log.
+        """
         self.jars = jars
         self.folder = folder
         self.specs = list(nodes if nodes is not None else plan())
         self.properties = dict(properties or {})
         self.format_arguments = tuple(format_arguments)
+        self.request_log = request_log
         self.cluster_id = format_uuid(random_uuid())
         self.nodes: dict[int, Node] = {}
 
@@ -193,7 +214,7 @@ class KafkaCluster:
         for node_id, node in self.nodes.items():
             node.folder.mkdir(parents=True)
             write_properties(node.folder / "server.properties", self.static_properties(node_id))
-            (node.folder / "log4j.properties").write_text(LOG_PROPERTIES, encoding="ascii")
+            (node.folder / "log4j.properties").write_text(self._log_properties(node), encoding="ascii")
         formats = [self._spawn(node, "kafka.tools.StorageTool", *self._format(node)) for node in self.nodes.values()]
         for node, process in zip(self.nodes.values(), formats, strict=True):
             if process.wait(FORMAT_SECONDS) != 0:
@@ -203,6 +224,11 @@ class KafkaCluster:
         deadline = time.monotonic() + START_SECONDS
         for node in self.nodes.values():
             self._wait_until_ready(node, deadline)
+
+    def _log_properties(self, node: Node) -> str:
+        if self.request_log is None:
+            return LOG_PROPERTIES
+        return LOG_PROPERTIES + REQUEST_LOG_PROPERTIES.format(file=node.request_log, level=self.request_log)
 
     def _format(self, node: Node) -> tuple[str, ...]:
         properties = str(node.folder / "server.properties")

@@ -39,8 +39,9 @@ def kafka_cluster(kafka_jars: Path, tmp_path_factory: pytest.TempPathFactory) ->
             nodes: list[NodeSpec] | None = None,
             properties: Mapping[str, str] | None = None,
             format_arguments: tuple[str, ...] = (),
+            request_log: str | None = None,
         ) -> KafkaCluster:
-            description = (nodes, properties, format_arguments)
+            description = (nodes, properties, format_arguments, request_log)
             if asked.setdefault(name, description) != description:
                 raise ValueError(f"Two static configurations are called {name!r}")
             if name not in running:
@@ -50,6 +51,7 @@ def kafka_cluster(kafka_jars: Path, tmp_path_factory: pytest.TempPathFactory) ->
                     nodes,
                     properties=properties,
                     format_arguments=format_arguments,
+                    request_log=request_log,
                 )
                 running[name] = stack.enter_context(cluster)
             return running[name]

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any, Final
 from uuid import UUID
 
-from doorkeeper.cluster.redaction import HIDDEN, shown
+from doorkeeper.rules.redaction import HIDDEN, shown
 from doorkeeper.wire.metadata.control import read_control_record
 from doorkeeper.wire.metadata.schema import Struct, specs_of
 from doorkeeper.wire.metadata.serde import UnknownRecord, VersionedRecord, read_metadata_record

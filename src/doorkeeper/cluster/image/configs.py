@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import ClassVar, Final, NamedTuple
 
 from doorkeeper.cluster.image.maps import MapDelta
-from doorkeeper.cluster.redaction import shown
+from doorkeeper.rules.redaction import shown
 from doorkeeper.wire.metadata.serde import VersionedRecord
 from doorkeeper.wire.metadata.types import ConfigRecord
 

@@ -44,6 +44,8 @@ check: install ## The fast part: format, lint, types, layers, core tests in rand
 test: check ## Everything that CI runs, a real Kafka included
 	@$(MAKE) --no-print-directory kafka || { [ "$$CI" != true ] && \
 		echo "Going on without a real Kafka: the tests that ask it are skipped by name." >&2; }
+	@bash tools/need.sh browser || { [ "$$CI" != true ] && \
+		echo "Going on without a browser: the tests that look at the audit's report in one are skipped by name." >&2; }
 	$(BIN)/pytest tests --ignore=tests/rules -m "not long"
 	$(BIN)/pytest tests/rules -m "kafka and not long"
 

@@ -1,4 +1,4 @@
-"""Kafka's own tools against a running node of ours: kafka-configs.sh through both doors, and its readers of the log."""
+"""Kafka's own tools against a running node of ours; kafka-configs.sh is in `tests/cli/test_configs_own_node.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from doorkeeper.wire.registry import Door
 
 pytestmark = pytest.mark.kafka
 
-ODD_CLIENT_ID = 'a b/c:d*é"\n😀'
 TOOL_SECONDS = 90
 CONFIG_COMMAND = "kafka.admin.ConfigCommand"
 JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8", "-Dsun.jnu.encoding=UTF-8")
@@ -50,59 +49,6 @@ def through(cluster: RunningCluster, door: Door) -> tuple[str, str]:
     if door is Door.BROKER:
         return "--bootstrap-server", cluster.bootstrap_servers
     return "--bootstrap-controller", cluster.bootstrap_controllers
-
-
-RESOURCES = [
-    ("topics", "orders", "retention.ms", "1234567"),
-    ("brokers", "1", "log.cleaner.threads", "2"),
-    ("broker-loggers", "1", "doorkeeper.net", "DEBUG"),
-    ("groups", "readers", "consumer.session.timeout.ms", "50000"),
-    ("client-metrics", "subscription", "interval.ms", "2000"),
-]
-
-
-@pytest.mark.parametrize("door", list(Door))
-@pytest.mark.parametrize(("entity", "name", "key", "value"), RESOURCES, ids=[row[0] for row in RESOURCES])
-def test_config_command_sets_and_describes(
-    kafka_jars: Path, cluster: RunningCluster, door: Door, entity: str, name: str, key: str, value: str
-) -> None:
-    resource = ("--entity-type", entity, "--entity-name", name)
-    run_tool(
-        kafka_jars, CONFIG_COMMAND, *through(cluster, door), *resource, "--alter", "--add-config", f"{key}={value}"
-    )
-    # Kafka's tool lists topics, groups and subscriptions before it describes one, and can't do that at a controller.
-    asked = door if entity in ("brokers", "broker-loggers") else Door.BROKER
-    assert f"{key}={value}" in run_tool(kafka_jars, CONFIG_COMMAND, *through(cluster, asked), *resource, "--describe")
-
-
-def test_config_command_sets_and_describes_the_cluster_default(kafka_jars: Path, cluster: RunningCluster) -> None:
-    where = (*through(cluster, Door.BROKER), "--entity-type", "brokers", "--entity-default")
-    run_tool(kafka_jars, CONFIG_COMMAND, *where, "--alter", "--add-config", "log.retention.ms=777777")
-    assert "log.retention.ms=777777" in run_tool(kafka_jars, CONFIG_COMMAND, *where, "--describe")
-
-
-def test_config_command_sets_and_describes_quotas_of_an_odd_client_id(
-    kafka_jars: Path, cluster: RunningCluster
-) -> None:
-    entity = ("--entity-type", "clients", "--entity-name", ODD_CLIENT_ID)
-    quota = ("--alter", "--add-config", "producer_byte_rate=1024")
-    run_tool(kafka_jars, CONFIG_COMMAND, *through(cluster, Door.BROKER), *entity, *quota)
-    printed = run_tool(kafka_jars, CONFIG_COMMAND, *through(cluster, Door.BROKER), *entity, "--describe")
-    assert f"Quota configs for client-id '{ODD_CLIENT_ID}' are producer_byte_rate=1024.0" in printed
-
-
-def test_config_command_shows_our_refusal(kafka_jars: Path, cluster: RunningCluster) -> None:
-    where = (*through(cluster, Door.CONTROLLER), "--entity-type", "brokers", "--entity-name", "1")
-    done = subprocess.run(
-        ["java", *JVM, "-cp", f"{kafka_jars}/*", CONFIG_COMMAND, *where, "--alter", "--add-config", "num.io.threads=1"],
-        capture_output=True,
-        text=True,
-        timeout=TOOL_SECONDS,
-        check=False,
-    )
-    assert done.returncode != 0
-    assert "InvalidRequestException" in done.stdout + done.stderr
-    assert "value should be at least half the current value 8" in done.stdout + done.stderr
 
 
 def test_kafkas_readers_read_a_directory_written_at_kafkas_metadata_version(kafka_jars: Path, tmp_path: Path) -> None:

@@ -37,6 +37,12 @@ def offered(kinds: Any) -> list[Any]:
     return [row for row in RESOURCES if hasattr(kinds, row[0])]
 
 
+@pytest.mark.parametrize("kinds", [confluent_admin.ResourceType, kafka_admin.ConfigResourceType])
+def test_every_type_with_configs_that_a_client_offers_is_asked(kinds: Any) -> None:
+    without_configs = {"UNKNOWN", "ANY", "TRANSACTIONAL_ID"}
+    assert {one.name for one in kinds} - without_configs <= {row[0] for row in RESOURCES}
+
+
 @pytest.mark.parametrize(("kind", "name", "key", "value"), offered(confluent_admin.ResourceType))
 def test_confluent_kafka_sets_and_describes(
     cluster: RunningCluster, kind: str, name: str, key: str, value: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import signal
 import threading
@@ -11,12 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tests.cluster.processes import ServeProcess
 from tests.cluster.running import free_ports
 from tests.kafka import requests as wire
 from tests.kafka.cluster import write_properties
 from tests.kafka.requests import Change, Connection, Operation
 
+from doorkeeper.cli import root
 from doorkeeper.wire.registry import Door
 
 INVALID_CONFIG = 40
@@ -109,11 +112,13 @@ def test_roles_in_separate_processes_register_follow_and_forward(tmp_path: Path)
             "listeners": f"PLAINTEXT://127.0.0.1:{ports[1]}",
             "log.dirs": str(tmp_path / "b"),
             "num.io.threads": "20",
+            "num.network.threads": "30",
             "request.timeout.ms": "1000",
         },
     )
     change = Change(wire.BROKER, "5", (Operation("num.io.threads", "12"),))
     bad = Change(wire.BROKER, "5", (Operation("num.io.threads", "5"),))
+    lower = Change(wire.BROKER, "5", (Operation("num.network.threads", "14"),))
     with ServeProcess(str(controller)) as first, ServeProcess(str(broker)) as second:
         first.wait_until_listening(1)
         second.wait_until_listening(1)
@@ -126,8 +131,12 @@ def test_roles_in_separate_processes_register_follow_and_forward(tmp_path: Path)
             # Reads go on; a change times out, as Kafka's do.
             assert wire.live_brokers(connection) == {5}
             assert [one.code for one in wire.incremental_alter_configs(connection, [change])] == [7]
+        assert _dumped_static_configs(tmp_path / "c", 5)["num.io.threads"] == "20"
         with ServeProcess(str(controller)) as again:
             again.wait_until_listening(1)
+            with again.connect(Door.CONTROLLER, 100) as connection:
+                (outcome,) = wire.incremental_alter_configs(connection, [lower])
+                assert (outcome.code, "half the current value 30" in str(outcome.message)) == (42, True)
             with second.connect(Door.BROKER, 5) as connection:
                 for _ in range(30):  # each waits up to a second for the controller
                     (outcome,) = wire.incremental_alter_configs(connection, [change])
@@ -136,6 +145,16 @@ def test_roles_in_separate_processes_register_follow_and_forward(tmp_path: Path)
                 assert outcome.code == 0
             assert second.stop() == 0
             assert again.stop() == 0
+
+
+def _dumped_static_configs(folder: Path, broker_id: int) -> dict[str, str]:
+    """What `doorkeeper metadata dump` shows of a broker's registration, which is of version 5."""
+    done = CliRunner().invoke(root, ["metadata", "dump", str(folder)])
+    assert done.exit_code == 0, done.output
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    (found,) = [row for row in rows if row["type"] == "RegisterBrokerRecord"]
+    assert (found["version"], found["fields"]["brokerId"]) == (5, broker_id)
+    return {one["name"]: one["value"] for one in found["fields"]["staticConfigs"]}
 
 
 class Stream:

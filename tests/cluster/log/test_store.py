@@ -29,7 +29,7 @@ from doorkeeper.cluster.log.reading import ReadResult
 from doorkeeper.cluster.log.refusals import LogError, Refusal
 from doorkeeper.cluster.log.store import Intervals, LogStore, open_store
 from doorkeeper.cluster.log.surroundings import Surroundings
-from doorkeeper.errors import InputError, StorageError
+from doorkeeper.errors import StorageError
 from doorkeeper.wire.compression import Compression
 
 TOPIC_ID = UUID(int=77)
@@ -419,9 +419,12 @@ class TestConfigs:
     def test_internal_segment_bytes_may_be_small(self) -> None:
         assert parse_log_config({"internal.segment.bytes": "100"}).segment_bytes == 100
 
-    def test_an_unlawful_value_is_refused(self) -> None:
-        with pytest.raises(InputError, match=r"segment\.bytes"):
-            parse_log_config({"segment.bytes": "5"})
+    def test_a_value_that_no_topic_can_have_leaves_the_default(self, caplog: pytest.LogCaptureFixture) -> None:
+        assert parse_log_config({"segment.bytes": "5", "flush.ms": "-1"}) == LogConfig()
+        assert "flush.ms: Value must be at least 0; its default is in force instead" in caplog.text
+
+    def test_a_brokers_negative_retention_is_no_limit(self) -> None:
+        assert parse_log_config({"retention.ms": "-5"}).retention_ms == -1
 
     def test_a_compacted_topic_rolls_in_time_for_its_largest_lag(self) -> None:
         assert LogConfig(is_compacted=True, max_compaction_lag_ms=5).max_segment_ms == 5

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from doorkeeper.errors import InputError
 from doorkeeper.rules.config_schema import TOPIC, ConfigProblem, default_value, load_schema, parse_value
+from doorkeeper.rules.javatext import parse_long
 from doorkeeper.wire.compression import Compression
+
+logger = logging.getLogger(__name__)
 
 MAX_LONG: Final = 2**63 - 1
 MAX_INT: Final = 2**31 - 1
 
+_RETENTION: Final = "retention.ms"
+_UNLIMITED: Final = -1
+"""What every negative time of a broker's log.retention.* means (AbstractKafkaConfig.logRetentionTimeMillis)."""
 _PRODUCER: Final = "producer"
 _UNCOMPRESSED: Final = "uncompressed"
 _LOG_APPEND_TIME: Final = "LogAppendTime"
@@ -65,10 +71,13 @@ class LogConfig:
 def parse_log_config(configs: Mapping[str, str | None]) -> LogConfig:
     """Parse a topic's effective configs; what is missing, or null, has Kafka's default. Other keys are not read.
 
-    :raises InputError: for a value that no topic can have. Judging configs is the rulebook's work, and comes before.
+    A broker's key may be laxer than the topic's that it stands for (log.flush.interval.ms and flush.ms): a value that
+    no topic can have leaves the default, as it leaves the old value on Kafka's brokers.
     """
     values = _defaults() | {
-        name: _value(name, text) for name, text in configs.items() if text is not None and name in load_schema(TOPIC)
+        name: value
+        for name, text in configs.items()
+        if text is not None and name in load_schema(TOPIC) and (value := _value(name, text)) is not None
     }
     fields = {field: read(values) for field, read in _FIELDS.items()}
     return LogConfig(**fields)
@@ -81,9 +90,12 @@ def _defaults() -> dict[str, Any]:
 
 def _value(name: str, text: str) -> Any:
     value = parse_value(load_schema(TOPIC)[name], text)
-    if isinstance(value, ConfigProblem):
-        raise InputError(value.message)
-    return value
+    if not isinstance(value, ConfigProblem):
+        return value
+    if name == _RETENTION and (parse_long(text) or 0) < 0:
+        return _UNLIMITED
+    logger.warning("%s; its default is in force instead", value.message)
+    return None
 
 
 def _compression(values: Mapping[str, Any]) -> Compression | None:

@@ -14,6 +14,7 @@ from doorkeeper.cluster.broker.channel import ControllerChannel
 from doorkeeper.cluster.broker.data_plane import open_data_plane
 from doorkeeper.cluster.broker.follower import MetadataFollower
 from doorkeeper.cluster.broker.lifecycle import BrokerLifecycle, Identity
+from doorkeeper.cluster.broker.peers import BrokerPeers
 from doorkeeper.cluster.broker.role import BrokerRole
 from doorkeeper.cluster.controller_role import ControllerRole
 from doorkeeper.cluster.directories import NodeDirectories, known_cluster_id, new_cluster_id, open_directories
@@ -73,7 +74,7 @@ class Node:
         self._directories: NodeDirectories | None = None
         self._log: MetadataLog | None = None
         self._listeners: dict[Door, list[Listener]] = {Door.BROKER: [], Door.CONTROLLER: []}
-        self._channels: list[ControllerChannel] = []
+        self._channels: list[ControllerChannel | BrokerPeers] = []
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._loggers = NodeLoggers()
         self.meter = NodeMeter(config)
@@ -155,7 +156,11 @@ class Node:
         source.subscribe(self._apply_limits)
         self._spawn("lifecycle", lifecycle.run())
         await self._until_unfenced(broker, lifecycle, source)
-        data = open_data_plane(config, [one.path for one in directories.data], source.image)
+        peers = BrokerPeers(
+            config.node_id, config.inter_broker_listener, lambda: source.image, config.seconds("request.timeout.ms")
+        )
+        self._channels.append(peers)
+        data = open_data_plane(config, [one.path for one in directories.data], source.image, peers, broker.producer_ids)
         data.start(self._spawn)
         broker.start_serving(data)
 

@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from kio.index import load_request_schema, load_response_schema
+from kio.index import load_response_schema
 from kio.schema.errors import ErrorCode
 from kio.static.primitive import i32Timedelta
 from tests.cluster.transactions.ledger import A0, A1, B0, NAME, OFFSETS
 from tests.kafka.requests import make_request
 
+from doorkeeper.cluster import messages as cluster_messages
 from doorkeeper.cluster.transactions import messages, translation
 from doorkeeper.cluster.transactions.messages import NONE
 from doorkeeper.wire.codec import encode_body
@@ -171,8 +172,8 @@ def test_writes_markers_and_reads_their_outcomes(version: int) -> None:
         transaction_version=2,
         partitions=(A0, A1, B0),
     )
-    request_class: Any = load_request_schema(WRITE_MARKERS, version)
-    (written,) = translation.write_markers(request_class, [marker]).markers
+    request = cluster_messages.make_request(WRITE_MARKERS, version, translation.marker_values([marker]))
+    (written,) = request.markers
     assert (written.producer_id, written.producer_epoch, written.coordinator_epoch) == (5, 6, 7)
     assert written.transaction_result is True
     assert getattr(written, "transaction_version", 2) == 2
@@ -184,3 +185,46 @@ def test_writes_markers_and_reads_their_outcomes(version: int) -> None:
     )
     results = (module.WritableTxnMarkerResult(producer_id=5, topics=(topic,)),)
     assert translation.read_marker_outcomes(kind(markers=results)) == {5: {A1: NONE}}
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_reads_the_markers_that_it_writes(version: int) -> None:
+    marker = messages.TxnMarker(
+        transactional_id="",
+        producer_id=5,
+        producer_epoch=6,
+        coordinator_epoch=7,
+        committed=False,
+        transaction_version=2 if version == 2 else 0,
+        partitions=(A0, A1, B0),
+    )
+    request = cluster_messages.make_request(WRITE_MARKERS, version, translation.marker_values([marker]))
+    assert translation.read_markers(request) == (marker,)
+
+
+def test_reads_the_outcomes_of_markers_that_it_writes() -> None:
+    outcomes = {5: {A1: NONE, B0: ErrorCode.invalid_producer_epoch}, 6: {A0: NONE}}
+    answer = cluster_messages.make_response(WRITE_MARKERS, 2, translation.marker_outcome_values(outcomes))
+    assert translation.read_marker_outcomes(answer) == outcomes
+
+
+def test_a_broker_asks_for_one_transaction_and_reads_the_codes_of_its_partitions() -> None:
+    asked = messages.AddPartitionsToTxnRequest(
+        transactional_id=NAME, producer_id=5, producer_epoch=6, partitions=(A0, B0), verify_only=True
+    )
+    request = cluster_messages.make_request(ADD_PARTITIONS, 5, translation.add_partitions_values(asked))
+    assert translation.read_add_partitions(request) == (asked,)
+    codes = {A0: NONE, B0: ErrorCode.transaction_abortable}
+    answer = translation.write_add_partitions(response(ADD_PARTITIONS, 5), [(NAME, codes)])
+    assert translation.read_add_partitions_codes(asked, answer) == codes
+
+
+def test_a_code_for_the_whole_request_counts_for_each_partition() -> None:
+    asked = messages.AddPartitionsToTxnRequest(
+        transactional_id=NAME, producer_id=5, producer_epoch=6, partitions=(A0, B0)
+    )
+    answer = cluster_messages.make_response(
+        ADD_PARTITIONS, 5, {"error_code": ErrorCode.cluster_authorization_failed, "results_by_transaction": ()}
+    )
+    refused = ErrorCode.cluster_authorization_failed
+    assert translation.read_add_partitions_codes(asked, answer) == {A0: refused, B0: refused}

@@ -106,6 +106,8 @@ class CoordinatorPartition(ABC, Generic[D]):
     def _start_anew(self) -> None:
         """Memory is ahead of the log: forget it, and read the log again."""
         self._is_loaded = False
+        if self._loading is not None:
+            self._loading.cancel()
         self._coordinator = self._new_coordinator()
         if self.log.offline is None:
             self.load()

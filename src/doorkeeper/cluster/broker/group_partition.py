@@ -16,8 +16,10 @@ from doorkeeper.cluster.groups.offset_store import NO_PRODUCER_ID
 from doorkeeper.cluster.groups.settings import GroupConfigs
 from doorkeeper.cluster.groups.step import Decision
 from doorkeeper.cluster.groups.topics import TopicsView
-from doorkeeper.cluster.log.batch import BatchView, MarkerType, read_marker
+from doorkeeper.cluster.log.batch import BatchView, Marker, MarkerType, read_marker
 from doorkeeper.cluster.log.partition_log import PartitionLog
+from doorkeeper.cluster.log.producer_state import Verification
+from doorkeeper.cluster.log.refusals import Refusal
 from doorkeeper.wire.coordinator_records import CoordinatorRecord, read_coordinator_record
 from doorkeeper.wire.records import TRANSACTIONAL, read_batch
 
@@ -61,34 +63,56 @@ class GroupPartition(CoordinatorPartition[Decision]):
             self._update_topics()
         return self._coordinator
 
-    def submit(self, decide: Decide) -> Any:
-        """Let the coordinator decide: its response, or a future of it; an ErrorCode where it can't."""
+    def submit(self, decide: Decide, verification: Verification | None = None) -> Any:
+        """Let the coordinator decide: its response, or a future of it; an ErrorCode where it can't.
+
+        :param verification: leave to write in a transaction's name.
+        """
         code = self.check_ready()
         if code is not ErrorCode.none:
             return code
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         token = object()
         self._waiting[token] = future
-        self._carry_out(decide(self.coordinator, token, now_ms()))
+        self._carry_out(decide(self.coordinator, token, now_ms()), verification)
         if future.done():
             return future.result()
         future.add_done_callback(lambda _: self._waiting.pop(token, None))
         return future
 
-    def end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        """The marker of a transaction has been appended to the log."""
-        if self._is_loaded:
-            self._coordinator.end_transaction(producer_id, commit=commit)
+    def complete_transaction(
+        self, producer_id: int, producer_epoch: int, marker: Marker, transaction_version: int
+    ) -> ErrorCode:
+        """Write a marker, and let the offsets of its transaction count or vanish."""
+        if self.check_ready() is not ErrorCode.none:
+            # The transaction coordinator knows no other word for "not yet" (KafkaApis).
+            return ErrorCode.not_leader_or_follower
+        outcome = self.log.append_marker(
+            producer_id,
+            producer_epoch,
+            marker,
+            leader_epoch=self.leader_epoch,
+            now=now_ms(),
+            transaction_version=transaction_version,
+        )
+        if isinstance(outcome, Refusal):
+            return ErrorCode(outcome.code)
+        self._coordinator.end_transaction(producer_id, commit=marker.type is MarkerType.COMMIT)
+        return ErrorCode.none
 
-    def _carry_out(self, decision: Decision) -> None:
+    def _carry_out(self, decision: Decision, verification: Verification | None = None) -> None:
         producer = decision.producer
-        code = ErrorCode.none
+        code = refusal = ErrorCode.none
         if decision.records and producer is None:
             code = self._append(decision.records)
+            refusal = ErrorCode.not_coordinator
         elif decision.records and producer is not None:
-            code = self._append(decision.records, (producer.producer_id, producer.producer_epoch))
+            # A transaction hears why: its producer may be fenced.
+            code = refusal = self._append(
+                decision.records, (producer.producer_id, producer.producer_epoch), verification
+            )
         for reply in decision.replies:
-            self._answer(reply.token, reply.response if code is ErrorCode.none else ErrorCode.not_coordinator)
+            self._answer(reply.token, reply.response if code is ErrorCode.none else refusal)
         if code is not ErrorCode.none:
             self._start_anew()
             return

@@ -81,9 +81,13 @@ class TopicConfigs:
 class BrokerLogs:
     """Made by `open_logs`."""
 
-    def __init__(self, node_id: int, stores: Sequence[LogStore], configs: TopicConfigs) -> None:
+    def __init__(
+        self, node_id: int, stores: Sequence[LogStore], configs: TopicConfigs, *, requires_verification: bool
+    ) -> None:
+        self.requires_verification = requires_verification
+        """`transaction.partition.verification.enable`"""
         self._node_id = node_id
-        self._stores = stores
+        self.stores = stores
         self._configs = configs
         self._topics = TopicsImage.EMPTY
         self._image = MetadataImage.EMPTY
@@ -110,7 +114,7 @@ class BrokerLogs:
 
     def remove_strays(self) -> None:
         """Give up logs of topics that went while this broker was away (LogManager.isStrayReplica)."""
-        for store in self._stores:
+        for store in self.stores:
             for log in list(store):
                 topic = self._topics.by_name.get(log.topic)
                 is_ours = topic is not None and log.topic_id in (None, topic.id) and log.partition in topic.partitions
@@ -123,7 +127,7 @@ class BrokerLogs:
             if topic.id not in self._topics.by_id:
                 for partition in topic.partitions:
                     self._refused.pop((topic.name, partition), None)
-                    for store in self._stores:
+                    for store in self.stores:
                         self._delete(store, topic.name, partition)
 
     def _delete(self, store: LogStore, topic: str, partition: int) -> None:
@@ -141,13 +145,13 @@ class BrokerLogs:
     def _make_log(self, topic: TopicImage, index: int) -> None:
         log = self.get(topic.name, index)
         if log is not None and log.topic_id not in (None, topic.id):
-            for store in self._stores:
+            for store in self.stores:
                 self._delete(store, topic.name, index)
             log = None
-        if log is not None or any((topic.name, index) in store.broken for store in self._stores):
+        if log is not None or any((topic.name, index) in store.broken for store in self.stores):
             return
         try:
-            self._stores[0].create(topic.name, index, topic.id, self._configs.of(topic.name), now_ms())
+            self.stores[0].create(topic.name, index, topic.id, self._configs.of(topic.name), now_ms())
             self._refused.pop((topic.name, index), None)
         except StorageError as error:
             LOGGER.error("the log of %s-%d can't be made: %s", topic.name, index, error)  # noqa: TRY400
@@ -156,7 +160,7 @@ class BrokerLogs:
     def _apply_config(self, topic: str) -> None:
         config = self._configs.of(topic)
         if any(log is not None and log.config != config for log in self._logs_of(topic)):
-            for store in self._stores:
+            for store in self.stores:
                 store.set_config(topic, config)
             self._work.set()
 
@@ -166,7 +170,7 @@ class BrokerLogs:
     # --- finding ---
 
     def get(self, topic: str, partition: int) -> PartitionLog | None:
-        for store in self._stores:
+        for store in self.stores:
             log = store.get(topic, partition)
             if log is not None:
                 return log
@@ -193,7 +197,7 @@ class BrokerLogs:
         return LedPartition(log, registration.leader_epoch)
 
     def __iter__(self) -> Iterator[PartitionLog]:
-        for store in self._stores:
+        for store in self.stores:
             yield from store
 
     # --- background work, and the end ---
@@ -203,11 +207,11 @@ class BrokerLogs:
         loop = asyncio.get_running_loop()
         while True:
             self._work.clear()
-            for store in self._stores:
+            for store in self.stores:
                 while store.step(now_ms()):
                     await asyncio.sleep(0)
             await self._flush()
-            due = min(store.next_due() for store in self._stores)
+            due = min(store.next_due() for store in self.stores)
             timer = loop.call_later(max(0, due - now_ms()) / 1000, self._work.set)
             try:
                 await self._work.wait()
@@ -216,7 +220,7 @@ class BrokerLogs:
 
     async def _flush(self) -> None:
         """Flush rolled segments in another thread: the disk may take its time."""
-        jobs = [job for store in self._stores for job in store.flush_jobs()]
+        jobs = [job for store in self.stores for job in store.flush_jobs()]
         if jobs:
             await asyncio.to_thread(_run_all, jobs)
             for job in jobs:
@@ -225,13 +229,13 @@ class BrokerLogs:
     def stop_waiting(self) -> None:
         """Answer everybody who waits for a log to grow: the broker is about to stop."""
         self.is_stopping = True
-        for store in self._stores:
+        for store in self.stores:
             for log in store:
                 log.waiters.notify()
 
     def close(self, broker_epoch: int) -> None:
         """Have everything on the disk, so that the next start need not recover."""
-        for store in self._stores:
+        for store in self.stores:
             try:
                 store.close(now_ms(), broker_epoch)
             except StorageError as error:
@@ -254,11 +258,18 @@ def open_logs(config: NodeConfig, directories: Sequence[Path], image: MetadataIm
         producers=config.number("producer.id.expiration.check.interval.ms"),
     )
     expiration = config.number("producer.id.expiration.ms")
+    verifies = config.flag("transaction.partition.verification.enable")
     stores = [
-        open_store(path, configs.of, now_ms(), Surroundings(producer_expiration_ms=expiration), intervals)
+        open_store(
+            path,
+            configs.of,
+            now_ms(),
+            Surroundings(producer_expiration_ms=expiration, requires_verification=verifies),
+            intervals,
+        )
         for path in directories
     ]
-    logs = BrokerLogs(config.node_id, stores, configs)
+    logs = BrokerLogs(config.node_id, stores, configs, requires_verification=verifies)
     logs.follow(image)
     logs.remove_strays()
     return logs

@@ -38,12 +38,20 @@ class ProducerIds:
 
     async def take_new(self) -> int:
         """The next id, with a new block if need be. NetworkError if the controller gives none."""
+        while (chosen := self.take()) is None:
+            await self.refill()
+        return chosen
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the next id needs a new block."""
+        return not self._left
+
+    async def refill(self) -> None:
+        """Have ids at hand. NetworkError if the controller gives none."""
         async with self._asking:
-            chosen = self.take()
-            while chosen is None:
+            if not self._left:
                 await self._ask()
-                chosen = self.take()
-            return chosen
 
     async def _ask(self) -> None:
         values = {"broker_id": self._node_id, "broker_epoch": self._epoch()}

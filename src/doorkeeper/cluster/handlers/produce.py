@@ -5,6 +5,7 @@ With one replica the leader's disk is all there is: acks=-1 and acks=1 are answe
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,6 +15,7 @@ from doorkeeper.cluster.broker.logs import now_ms
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.cluster.handlers.leaders import LeaderHints
 from doorkeeper.cluster.handlers.partitions import INTERNAL_TOPICS
+from doorkeeper.cluster.handlers.transactional_records import FREE, Leave, Leaves, ask_leave, is_transactional
 from doorkeeper.cluster.log.partition_log import Appended
 from doorkeeper.cluster.log.refusals import LogError, Refusal
 from doorkeeper.cluster.log.validation import check_produce_batch
@@ -47,6 +49,36 @@ class _Topic(NamedTuple):
 
 
 def at_broker(broker: BrokerRole, call: Call) -> Any:
+    if not any(is_transactional(one.records) for asked in call.body.topic_data for one in asked.partition_data):
+        return _produce(broker, call, {})
+    if call.body.transactional_id is None:
+        return _refuse(call, ErrorCode.transactional_id_authorization_failed)
+    leaves = ask_leave(broker, call, _transactional(broker, call))
+    if isinstance(leaves, ErrorCode):
+        return _refuse(call, leaves)
+    return _produce_later(broker, call, leaves) if isinstance(leaves, Awaitable) else _produce(broker, call, leaves)
+
+
+def _transactional(broker: BrokerRole, call: Call) -> Iterator[tuple[str, Any]]:
+    """The partitions that are there and are sent lawful records of a transaction, each with its topic's name."""
+    for asked in call.body.topic_data:
+        name = _topic(broker, asked).name
+        for one in asked.partition_data:
+            if name is not None and is_transactional(one.records) and _check(broker, call, name, one) is None:
+                yield name, one
+
+
+async def _produce_later(broker: BrokerRole, call: Call, leaves: Awaitable[Leaves]) -> Any:
+    return _produce(broker, call, await leaves)
+
+
+def _refuse(call: Call, code: ErrorCode) -> Any:
+    if call.body.acks == NO_ANSWER:
+        raise RemoteProtocolError(f"Produce without acks failed: {code.name}")
+    return call.refuse(code)
+
+
+def _produce(broker: BrokerRole, call: Call, leaves: Leaves) -> Any:
     hints = LeaderHints(broker, call)
     failed = ErrorCode.none
     responses = []
@@ -54,7 +86,8 @@ def at_broker(broker: BrokerRole, call: Call) -> Any:
         topic = _topic(broker, asked)
         partitions = []
         for one in asked.partition_data:
-            values = _append(broker, call, topic.name, one)
+            leave = leaves.get((topic.name or "", one.index), FREE) if leaves else FREE
+            values = _append(broker, call, topic.name, one, leave)
             code = values["error_code"]
             if code:
                 failed = code
@@ -77,25 +110,31 @@ def _topic(broker: BrokerRole, asked: Any) -> _Topic:
     return _Topic(str(asked.name), {"name": asked.name})
 
 
-def _append(broker: BrokerRole, call: Call, topic: str | None, asked: Any) -> dict[str, Any]:
+def _check(broker: BrokerRole, call: Call, topic: str, asked: Any) -> ErrorCode | None:
+    """What is wrong at first sight."""
+    if broker.data.logs.registration(topic, asked.index) is None:
+        return ErrorCode.unknown_topic_or_partition
+    refused = check_produce_batch(asked.records or b"", call.version)
+    return None if refused is None else ErrorCode(refused.code)
+
+
+def _append(broker: BrokerRole, call: Call, topic: str | None, asked: Any, leave: Leave) -> dict[str, Any]:
     values = {"index": asked.index, "base_offset": -1, "log_append_time": None}
     if topic is None:
         return values | {"error_code": ErrorCode.unknown_topic_id}
-    logs = broker.data.logs
-    if logs.registration(topic, asked.index) is None:
-        return values | {"error_code": ErrorCode.unknown_topic_or_partition}
-    records = b"" if asked.records is None else asked.records
-    refused = check_produce_batch(records, call.version)
-    if refused is not None:
-        return values | {"error_code": refused.code}
+    code = _check(broker, call, topic, asked)
+    if code is not None:
+        return values | {"error_code": code}
+    if leave.code:
+        return values | {"error_code": leave.code, "error_message": leave.message}
     if call.body.acks not in LAWFUL_ACKS:
         return values | {"error_code": ErrorCode.invalid_required_acks}
     if topic in INTERNAL_TOPICS and call.request.client_id != ADMIN_CLIENT:
         return values | {"error_code": ErrorCode.invalid_topic_exception}
-    led = logs.find(topic, asked.index)
+    led = broker.data.logs.find(topic, asked.index)
     if isinstance(led, ErrorCode):
         return values | {"error_code": led}
-    outcome = led.log.append(records, leader_epoch=led.leader_epoch, now=now_ms())
+    outcome = led.log.append(asked.records, leader_epoch=led.leader_epoch, now=now_ms(), verification=leave.guard)
     if isinstance(outcome, Refusal):
         return values | _refused(outcome, led.log.log_start_offset)
     return values | _appended(outcome)

@@ -236,7 +236,7 @@ class TransactionCoordinator:
 
     def list_transactions(self, request: ListTransactionsRequest, now_ms: int) -> ListTransactionsResponse:
         """The transactional ids of this partition; a broker's answer is that of all its coordinators."""
-        return descriptions.list_transactions(self.state, request, now_ms)
+        return descriptions.list_transactions((self.state,), request, now_ms)
 
     # --- steps ---
 

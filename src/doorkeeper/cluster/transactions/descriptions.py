@@ -16,7 +16,7 @@ from doorkeeper.cluster.transactions.messages import (
 from doorkeeper.cluster.transactions.states import BY_NAME, TransactionState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from doorkeeper.cluster.transactions.metadata import TransactionMetadata
     from doorkeeper.cluster.transactions.state import CoordinatorState
@@ -40,9 +40,9 @@ def describe_transaction(state: CoordinatorState, transactional_id: str) -> Desc
 
 
 def list_transactions(
-    state: CoordinatorState, request: ListTransactionsRequest, now_ms: int
+    states: Iterable[CoordinatorState], request: ListTransactionsRequest, now_ms: int
 ) -> ListTransactionsResponse:
-    """Those that pass every filter; an empty filter lets all through.
+    """Those of all coordinators that pass every filter; an empty filter lets all through.
 
     Kafka's pattern is a Java one. Here it is RE2's, which runs in linear time whatever a client asks for; what only
     Java knows (back references, looking around) is refused as if it were no pattern.
@@ -54,6 +54,7 @@ def list_transactions(
     unknown = tuple(name for name in dict.fromkeys(request.state_filters) if name not in BY_NAME)
     listed = tuple(
         ListedTransaction(one.transactional_id, one.producer_id, one.state.state_name)
+        for state in states
         for one in state.transactions.values()
         if _is_wanted(one, request, now_ms) and matches(one.transactional_id)
     )

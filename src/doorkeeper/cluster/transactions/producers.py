@@ -10,6 +10,7 @@ from doorkeeper.cluster.transactions.ending import abort_and_fence
 from doorkeeper.cluster.transactions.messages import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
+    NONE,
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
@@ -18,16 +19,17 @@ from doorkeeper.cluster.transactions.states import TransactionState
 from doorkeeper.cluster.transactions.step import Step, TransactionRefusedError
 
 if TYPE_CHECKING:
+    from doorkeeper.cluster.transactions.settings import TransactionSettings
     from doorkeeper.cluster.transactions.state import CoordinatorState
 
 
 def init_producer_id(state: CoordinatorState, step: Step, request: InitProducerIdRequest) -> InitProducerIdResponse:
     """Refusals in the order of KafkaApis and TransactionCoordinator.handleInitProducerId."""
-    if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
-        raise TransactionRefusedError(ErrorCode.invalid_request)
+    code = check_init_producer_id(state.settings, request)
+    if code is not NONE:
+        raise TransactionRefusedError(code)
     if request.transactional_id is None:
         return InitProducerIdResponse(producer_id=state.require_producer_id(), producer_epoch=0)
-    _require_lawful(state, request)
     metadata = state.transactions.get(request.transactional_id)
     if metadata is None:
         metadata = TransactionMetadata(
@@ -49,15 +51,20 @@ def init_producer_id(state: CoordinatorState, step: Step, request: InitProducerI
     return InitProducerIdResponse(producer_id=after.producer_id, producer_epoch=after.producer_epoch)
 
 
-def _require_lawful(state: CoordinatorState, request: InitProducerIdRequest) -> None:
+def check_init_producer_id(settings: TransactionSettings, request: InitProducerIdRequest) -> ErrorCode:
+    """What any broker says to a request that no coordinator would grant."""
+    if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
+        return ErrorCode.invalid_request
+    if request.transactional_id is None:
+        return NONE
     if not request.transactional_id:
-        raise TransactionRefusedError(ErrorCode.invalid_request)
+        return ErrorCode.invalid_request
     if request.enable_two_pc:  # as Kafka answers while transaction.two.phase.commit.enable is false
-        raise TransactionRefusedError(ErrorCode.transactional_id_authorization_failed)
+        return ErrorCode.transactional_id_authorization_failed
     if request.keep_prepared_txn:
-        raise TransactionRefusedError(ErrorCode.unsupported_version)
-    if not 0 < request.transaction_timeout_ms <= state.settings.max_timeout_ms:
-        raise TransactionRefusedError(ErrorCode.invalid_transaction_timeout)
+        return ErrorCode.unsupported_version
+    is_lawful = 0 < request.transaction_timeout_ms <= settings.max_timeout_ms
+    return NONE if is_lawful else ErrorCode.invalid_transaction_timeout
 
 
 def _may_be_its_producer(metadata: TransactionMetadata, request: InitProducerIdRequest) -> bool:

@@ -16,6 +16,7 @@ from kio.schema.errors import ErrorCode
 
 from doorkeeper.cluster.groups.translation import read_request, write_response
 from doorkeeper.cluster.transactions.messages import (
+    TV_0,
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     DescribedTransaction,
@@ -84,6 +85,34 @@ def read_add_partitions(request: Any) -> tuple[AddPartitionsToTxnRequest, ...]:
         partitions=_flat(request.v3_and_below_topics),
     )
     return (only,)
+
+
+def add_partitions_values(request: AddPartitionsToTxnRequest) -> dict[str, Any]:
+    """The fields of a request that a broker sends: version 4 or later, with one transaction."""
+    topics = [
+        {"name": topic, "partitions": tuple(one.partition for one in members)}
+        for topic, members in _by_topic(request.partitions)
+    ]
+    transaction = {
+        "transactional_id": request.transactional_id,
+        "producer_id": request.producer_id,
+        "producer_epoch": request.producer_epoch,
+        "verify_only": request.verify_only,
+        "topics": topics,
+    }
+    return {"transactions": [transaction]}
+
+
+def read_add_partitions_codes(request: AddPartitionsToTxnRequest, response: Any) -> PartitionCodes:
+    """What the coordinator answered to a broker, partition by partition."""
+    if response.error_code:
+        return dict.fromkeys(request.partitions, ErrorCode(response.error_code))
+    return {
+        TopicPartition(topic.name, one.partition_index): ErrorCode(one.partition_error_code)
+        for result in response.results_by_transaction
+        for topic in result.topic_results
+        for one in topic.results_by_partition
+    }
 
 
 def read_add_offsets(request: Any, offsets_partition: TopicPartition) -> AddOffsetsToTxnRequest:
@@ -169,27 +198,61 @@ def write_describe_transactions(kind: Callable[..., T], described: Iterable[Desc
 # --- markers -----------------------------------------------------------------------------------------------------
 
 
-def write_markers(kind: Callable[..., T], markers: Iterable[TxnMarker]) -> T:
-    """A WriteTxnMarkers request; version 1 does not tell the transaction version."""
-    marker_class, topic_class = _nested(kind, "WritableTxnMarker"), _nested(kind, "WritableTxnMarkerTopic")
-    written = []
-    for marker in markers:
-        topics = tuple(
-            topic_class(name=topic, partition_indexes=tuple(one.partition for one in members))
-            for topic, members in _by_topic(marker.partitions)
+def marker_values(markers: Iterable[TxnMarker]) -> dict[str, Any]:
+    """The fields of a WriteTxnMarkers request; version 1 does not tell the transaction version."""
+    return {
+        "markers": [
+            {
+                "producer_id": marker.producer_id,
+                "producer_epoch": marker.producer_epoch,
+                "transaction_result": marker.committed,
+                "topics": [
+                    {"name": topic, "partition_indexes": tuple(one.partition for one in members)}
+                    for topic, members in _by_topic(marker.partitions)
+                ],
+                "coordinator_epoch": marker.coordinator_epoch,
+                "transaction_version": marker.transaction_version,
+            }
+            for marker in markers
+        ]
+    }
+
+
+def read_markers(request: Any) -> tuple[TxnMarker, ...]:
+    """The markers of a WriteTxnMarkers request, which does not say whose they are."""
+    return tuple(
+        TxnMarker(
+            transactional_id="",
+            producer_id=one.producer_id,
+            producer_epoch=one.producer_epoch,
+            coordinator_epoch=one.coordinator_epoch,
+            committed=one.transaction_result,
+            transaction_version=getattr(one, "transaction_version", TV_0),
+            partitions=tuple(
+                TopicPartition(topic.name, number) for topic in one.topics for number in topic.partition_indexes
+            ),
         )
-        newer = {"transaction_version": marker.transaction_version}
-        written.append(
-            marker_class(
-                producer_id=marker.producer_id,
-                producer_epoch=marker.producer_epoch,
-                transaction_result=marker.committed,
-                topics=topics,
-                coordinator_epoch=marker.coordinator_epoch,
-                **(newer if "transaction_version" in marker_class.__dataclass_fields__ else {}),
-            )
-        )
-    return kind(markers=tuple(written))
+        for one in request.markers
+    )
+
+
+def marker_outcome_values(outcomes: Mapping[int, PartitionCodes]) -> dict[str, Any]:
+    """The fields of a WriteTxnMarkers response, from what became of the markers by producer id."""
+    return {
+        "markers": [
+            {
+                "producer_id": producer_id,
+                "topics": [
+                    {
+                        "name": topic,
+                        "partitions": [{"partition_index": one.partition, "error_code": codes[one]} for one in members],
+                    }
+                    for topic, members in _by_topic(codes)
+                ],
+            }
+            for producer_id, codes in outcomes.items()
+        ]
+    }
 
 
 def read_marker_outcomes(response: Any) -> Mapping[int, PartitionCodes]:
@@ -198,5 +261,7 @@ def read_marker_outcomes(response: Any) -> Mapping[int, PartitionCodes]:
     for marker in response.markers:
         codes = outcomes.setdefault(int(marker.producer_id), {})
         for topic in marker.topics:
-            codes.update({TopicPartition(topic.name, one.partition_index): one.error_code for one in topic.partitions})
+            codes.update(
+                {TopicPartition(topic.name, one.partition_index): ErrorCode(one.error_code) for one in topic.partitions}
+            )
     return outcomes

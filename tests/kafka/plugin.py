@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 from tests.kafka.jars import require_jars
+from tests.kafka.tools import KafkaTools
 
 if TYPE_CHECKING:
     from tests.kafka.cluster import KafkaCluster, NodeSpec
@@ -20,6 +21,13 @@ KafkaFactory: TypeAlias = "Callable[..., KafkaCluster]"
 def kafka_jars() -> Path:
     """The folder of Kafka's jars; a skip by name without them, a failure under CI."""
     return require_jars()
+
+
+@pytest.fixture(scope="session")
+def kafka_tools(kafka_jars: Path) -> Iterator[KafkaTools]:
+    """Kafka's command line tools, in one JVM for the whole session."""
+    with KafkaTools(kafka_jars) as tools:
+        yield tools
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,29 +10,11 @@ import pytest
 from tests.cluster.running import RunningCluster
 from tests.kafka import requests as wire
 from tests.kafka.requests import Change, Operation
+from tests.kafka.tools import KafkaTools
 
 from doorkeeper.wire.registry import Door
 
 pytestmark = pytest.mark.kafka
-
-TOOL_SECONDS = 90
-CONFIG_COMMAND = "kafka.admin.ConfigCommand"
-JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8", "-Dsun.jnu.encoding=UTF-8")
-
-
-def run_tool(jars: Path, name: str, *arguments: str) -> str:
-    """What a Java tool of Kafka's prints; it must end well."""
-    done = subprocess.run(
-        ["java", *JVM, "-cp", f"{jars}/*", name, *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=TOOL_SECONDS,
-        env=os.environ | {"LC_ALL": "C.UTF-8"},
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -51,36 +31,31 @@ def through(cluster: RunningCluster, door: Door) -> tuple[str, str]:
     return "--bootstrap-controller", cluster.bootstrap_controllers
 
 
-def test_kafkas_readers_read_a_directory_written_at_kafkas_metadata_version(kafka_jars: Path, tmp_path: Path) -> None:
+def test_kafkas_readers_read_a_directory_written_at_kafkas_metadata_version(
+    kafka_tools: KafkaTools, tmp_path: Path
+) -> None:
     overrides = {"metadata.version": "4.3-IV0", "num.io.threads": "9"}
     with RunningCluster(tmp_path, overrides=overrides) as cluster, cluster.connect() as connection:
         assert wire.create_topic(connection, "orders") == (0, None)
         change = Change(wire.TOPIC, "orders", (Operation("retention.ms", "7654321"),))
         assert wire.incremental_alter_configs(connection, [change])[0].code == 0
     segment = next((tmp_path / "__cluster_metadata-0").glob("*.log"))
-    dump = run_tool(
-        kafka_jars, "org.apache.kafka.tools.DumpLogSegments", "--cluster-metadata-decoder", "--files", str(segment)
-    )
+    dump = kafka_tools.run("kafka-dump-log", "--cluster-metadata-decoder", "--files", str(segment))
     assert "7654321" in dump
     assert '"type":"REGISTER_BROKER_RECORD","version":4' in dump
     assert "num.io.threads" not in dump
-    shown = run_tool(
-        kafka_jars, "org.apache.kafka.shell.MetadataShell", "--snapshot", str(segment), "cat",
+    shown = kafka_tools.run("kafka-metadata-shell", "--snapshot", str(segment), "cat",
         "/image/configs/TOPIC:orders/retention.ms",
     )  # fmt: skip
     assert shown.strip().endswith("7654321")
 
 
-def test_kafkas_features_tool_describes_our_level(kafka_jars: Path, cluster: RunningCluster) -> None:
-    printed = run_tool(
-        kafka_jars, "org.apache.kafka.tools.FeatureCommand", "--bootstrap-server", cluster.bootstrap_servers, "describe"
-    )
+def test_kafkas_features_tool_describes_our_level(kafka_tools: KafkaTools, cluster: RunningCluster) -> None:
+    printed = kafka_tools.run("kafka-features", "--bootstrap-server", cluster.bootstrap_servers, "describe")
     assert "metadata.version" in printed
 
 
-def test_kafkas_quorum_tool_describes_the_one_voter(kafka_jars: Path, cluster: RunningCluster) -> None:
+def test_kafkas_quorum_tool_describes_the_one_voter(kafka_tools: KafkaTools, cluster: RunningCluster) -> None:
     for door in Door:
-        printed = run_tool(
-            kafka_jars, "org.apache.kafka.tools.MetadataQuorumCommand", *through(cluster, door), "describe", "--status"
-        )
+        printed = kafka_tools.run("kafka-metadata-quorum", *through(cluster, door), "describe", "--status")
         assert re.search(r"LeaderId:\s+1\n", printed)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from tests.cluster.running import HOST, RunningCluster
-from tests.cluster.test_kafka_tools import CONFIG_COMMAND, run_tool
 from tests.kafka import requests as wire
 from tests.kafka.requests import Connection, Operation, make_request
+from tests.kafka.tools import KafkaTools
 
 from doorkeeper.client import Admin, ScramMechanism, ScramUpsertion
 from doorkeeper.client.errors import NetworkError, SaslAuthenticationError
@@ -147,20 +147,20 @@ class TestEveryMechanism:
 
     @pytest.mark.kafka
     def test_kafkas_own_client_logs_in(
-        self, cluster: RunningCluster, kafka_jars: Path, tmp_path: Path, mechanism: str
+        self, cluster: RunningCluster, kafka_tools: KafkaTools, tmp_path: Path, mechanism: str
     ) -> None:
-        told = run_tool(kafka_jars, CONFIG_COMMAND, *as_client(cluster, tmp_path, client_properties(mechanism)))
+        told = kafka_tools.run("kafka-configs", *as_client(cluster, tmp_path, client_properties(mechanism)))
         assert "Dynamic configs for broker 1 are:" in told
 
 
 @pytest.mark.kafka
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-512"])
 def test_kafkas_own_client_hears_that_its_password_is_wrong(
-    cluster: RunningCluster, kafka_jars: Path, tmp_path: Path, mechanism: str
+    cluster: RunningCluster, kafka_tools: KafkaTools, tmp_path: Path, mechanism: str
 ) -> None:
     arguments = as_client(cluster, tmp_path, client_properties(mechanism, WRONG))
     with pytest.raises(AssertionError, match="SaslAuthenticationException: Authentication failed"):
-        run_tool(kafka_jars, CONFIG_COMMAND, *arguments)
+        kafka_tools.run("kafka-configs", *arguments)
 
 
 def as_client(cluster: RunningCluster, folder: Path, properties: dict[str, str]) -> tuple[str, ...]:

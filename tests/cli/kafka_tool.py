@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from pathlib import Path
 from typing import NamedTuple
 
 from click.testing import CliRunner
+from tests.kafka.tools import KafkaTools
 
 from doorkeeper.cli import root
 
-JVM_FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Dfile.encoding=UTF-8")
-TOOL_SECONDS = 90
 _CHATTER = ("\tat ", "\t... ", "log4j:", "SLF4J")
 
 
@@ -25,16 +21,10 @@ class Said(NamedTuple):
     """The lines of stderr, Java's stack frames and its logging's left out."""
 
 
-def kafka_configs(jars: Path, *words: str) -> Said:
-    """Run Kafka's tool under a UTF-8 locale."""
-    done = subprocess.run(
-        ["java", *JVM_FLAGS, "-cp", f"{jars}/*", "kafka.admin.ConfigCommand", *words],
-        capture_output=True,
-        check=False,
-        timeout=TOOL_SECONDS,
-        env={**os.environ, "LC_ALL": "C.UTF-8"},
-    )
-    return Said(done.returncode, _lines(done.stdout.decode()), _without_frames(done.stderr.decode()))
+def kafka_configs(tools: KafkaTools, *words: str) -> Said:
+    """Run Kafka's tool."""
+    done = tools.call("kafka-configs", *words)
+    return Said(done.code, _lines(done.out), _without_frames(done.err))
 
 
 def doorkeeper_configs(*words: str) -> Said:

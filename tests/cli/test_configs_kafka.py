@@ -18,6 +18,7 @@ from doorkeeper.cli.configs_options import parse_add_config
 
 if TYPE_CHECKING:
     from tests.kafka.plugin import KafkaFactory
+    from tests.kafka.tools import KafkaTools
 
 pytestmark = pytest.mark.kafka
 
@@ -28,14 +29,15 @@ LEARN_SECONDS = 20
 class Tools:
     """Both tools, aimed at the same cluster."""
 
-    def __init__(self, kafka: KafkaCluster) -> None:
+    def __init__(self, kafka: KafkaCluster, kafka_tools: KafkaTools) -> None:
         self.kafka = kafka
+        self.kafka_tools = kafka_tools
         host, port = next(iter(kafka.controller_addresses.values()))
         self.servers = ("--bootstrap-server", kafka.bootstrap_servers)
         self.controllers = ("--bootstrap-controller", f"{host}:{port}")
 
     def theirs(self, *words: str) -> Said:
-        return kafka_configs(self.kafka.jars, *self.servers, *words)
+        return kafka_configs(self.kafka_tools, *self.servers, *words)
 
     def ours(self, *words: str) -> Said:
         return doorkeeper_configs(*self.servers, *words)
@@ -52,8 +54,8 @@ class Tools:
 
 
 @pytest.fixture
-def tools(kafka_cluster: KafkaFactory) -> Tools:
-    return Tools(kafka_cluster("configs-tool"))
+def tools(kafka_cluster: KafkaFactory, kafka_tools: KafkaTools) -> Tools:
+    return Tools(kafka_cluster("configs-tool"), kafka_tools)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_refusals_have_the_same_words_streams_and_exit_code(tools: Tools, words:
 
 def test_at_the_controllers_door_both_say_the_same(tools: Tools) -> None:
     words = (*tools.controllers, "--describe", "--entity-type", "brokers")
-    assert doorkeeper_configs(*words) == kafka_configs(tools.kafka.jars, *words)
+    assert doorkeeper_configs(*words) == kafka_configs(tools.kafka_tools, *words)
 
 
 def test_credentials_that_we_set_kafkas_tool_describes_and_neither_shows_the_password(tools: Tools) -> None:
@@ -135,9 +137,9 @@ def test_names_come_from_a_file_and_results_as_json(tools: Tools, tmp_path: Path
 
 
 def test_verify_finds_what_a_controller_let_in_and_its_commands_free_the_brokers(
-    kafka_cluster: KafkaFactory,
+    kafka_cluster: KafkaFactory, kafka_tools: KafkaTools
 ) -> None:
-    tools = Tools(kafka_cluster("configs-poisoned", nodes=plan(2, combined=False)))
+    tools = Tools(kafka_cluster("configs-poisoned", nodes=plan(2, combined=False)), kafka_tools)
     lawful = ("--alter", "--broker", "1", "--add-config", "log.retention.ms=86400000")
     assert tools.ours("--verify").code == 0
 

@@ -19,6 +19,7 @@ from doorkeeper.cluster.messages import make_request
 from doorkeeper.wire.registry import Door
 
 OLDEST, NEWEST = 3, 13
+OFFERED = NEWEST + 1  # KIP-1233's
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +140,7 @@ def test_config_that_changes_reaches_the_log(connection: wire.Connection) -> Non
 @pytest.mark.parametrize("version", [0, 2])
 def test_versions_before_the_third_are_advertised_and_refused(cluster: RunningCluster, version: int) -> None:
     with cluster.connect() as connection:
-        assert wire.api_versions(connection)[PRODUCE] == (0, NEWEST)
+        assert wire.api_versions(connection)[PRODUCE] == (0, OFFERED)
         connection.send_bytes(struct.pack(">hhih", PRODUCE, version, 7, -1) + bytes(8))
         with pytest.raises(ConnectionError):
             wire.api_versions(connection)

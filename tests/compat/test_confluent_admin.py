@@ -154,6 +154,11 @@ def test_group_that_is_not_there(admin: Any) -> None:
 # --- configs, ACLs, credentials, the cluster ---
 
 
+def test_every_type_with_configs_that_the_client_offers_is_asked() -> None:
+    without_configs = {"UNKNOWN", "ANY", "TRANSACTIONAL_ID"}
+    assert {one.name for one in admin_module.ResourceType} - without_configs <= {row[0] for row in RESOURCES}
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "key", "value"), [row for row in RESOURCES if hasattr(admin_module.ResourceType, row[0])]
 )

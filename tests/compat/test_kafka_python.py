@@ -150,6 +150,11 @@ def test_groups_are_listed_described_and_deleted(running: Doorkeeper, admin: Any
     assert group not in repr(admin.list_groups())
 
 
+def test_every_type_with_configs_that_the_client_offers_is_asked() -> None:
+    without_configs = {"UNKNOWN", "ANY", "TRANSACTIONAL_ID"}
+    assert {one.name for one in kafka_admin.ConfigResourceType} - without_configs <= {row[0] for row in RESOURCES}
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "key", "value"), [row for row in RESOURCES if hasattr(kafka_admin.ConfigResourceType, row[0])]
 )

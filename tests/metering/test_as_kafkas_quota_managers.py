@@ -104,7 +104,7 @@ def test_answers_as_kafka_does(all_stories: list[tuple[dict[str, Any], list[Any]
 def check_metrics(teller: Teller, metrics: list[Any], number: int) -> None:
     ours = {
         (kind.value, name, user, client_id): value
-        for (kind, user, client_id), attributes in teller.book.measured(teller.now)
+        for (kind, user, client_id, _), attributes in teller.book.measured(teller.now)
         for name, value in attributes.items()
     }
     for kind, name, user, client_id, text in metrics:

@@ -18,7 +18,7 @@ def use(book: ClientBook, client_id: str, now_ms: int, size: int = 100) -> int:
 
 
 def shown(book: ClientBook) -> dict[str, int]:
-    return {one.client_id: one.requests for one in book.meters()}
+    return {one.client_id: one.requests for one, _ in book.meters()}
 
 
 def test_clients_beyond_the_limit_are_counted_as_others() -> None:
@@ -35,6 +35,18 @@ def test_a_client_that_is_called_other_is_not_taken_for_the_others() -> None:
     use(book, "other", 0)
     use(book, "late", 0)
     assert shown(book) == {"other": 1, OTHER: 1}
+
+
+def test_not_even_a_client_with_the_name_of_the_others() -> None:
+    book = ClientBook(limit=1)
+    use(book, OTHER, 0)
+    use(book, "late", 0)
+    use(book, "later", 0)
+    assert [(one.client_id, one.requests, is_other) for one, is_other in book.meters()] == [
+        (OTHER, 1, False),
+        (OTHER, 2, True),
+    ]
+    assert len(list(book.measured(0))) == 2
 
 
 def test_a_quota_binds_who_comes_too_late_for_series_of_its_own() -> None:
@@ -78,7 +90,7 @@ def test_who_speaks_stays() -> None:
     use(book, "a", HOUR)
     book.expire(HOUR + 1)
     assert set(shown(book)) == {"a"}
-    assert [key for key, _ in book.measured(HOUR + 1)] == [(QuotaType.PRODUCE, "", "a")]
+    assert [key for key, _ in book.measured(HOUR + 1)] == [(QuotaType.PRODUCE, "", "a", False)]
 
 
 def test_room_that_is_free_again_is_used() -> None:

@@ -6,6 +6,7 @@ import math
 
 from doorkeeper.metering.connections import ConnectionRates, canonical_address
 from doorkeeper.metering.histogram import BUCKETS, Histogram
+from doorkeeper.metering.measured import by_object_name, families, snake
 from doorkeeper.metering.requests import ApiMeter, Meter, RequestBook
 from doorkeeper.metering.samples import Avg, Count, Max, Rate, Windows
 from doorkeeper.metering.throttling import refill_time_ms, throttle_time_ms
@@ -110,7 +111,15 @@ def test_the_book_names_requests_as_kafka_does() -> None:
     count.count += 1
     api.note(1500, 10)
     book.tick()
-    measured = dict(book.measured(1000))
+    measured = by_object_name(book.measured(1000))
     name = "kafka.network:type=RequestMetrics,name=RequestsPerSec,request=Produce,version=9"
     assert measured[name]["Count"] == 1
     assert measured["kafka.network:type=RequestMetrics,name=TotalTimeMs,request=Produce"]["Max"] == 1.5
+    told = {one.name: one.lines for one in families(book.measured(1000))}
+    counted = told["kafka_network_request_metrics_requests_per_sec"]
+    assert counted == ['kafka_network_request_metrics_requests_per_sec_total{request="Produce",version="9"} 1.0']
+    assert (
+        'kafka_network_request_metrics_total_time_seconds_count{request="Produce"} 1'
+        in told["kafka_network_request_metrics_total_time_seconds"]
+    )
+    assert snake("socket-server-metrics") == "socket_server_metrics"

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from doorkeeper.cli.properties_file import load_properties
+from doorkeeper.cli.serve_metrics import metrics_options, metrics_served
 from doorkeeper.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 )
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--log-level", type=click.Choice(LEVELS), default="warning", show_default=True)
-def command(file: Path | None, format_: str, log_level: str, **asked: Any) -> None:
+@metrics_options
+def command(
+    file: Path | None, format_: str, log_level: str, metrics_host: str, metrics_port: int | None, **asked: Any
+) -> None:
     """Start a Kafka-compatible cluster: a combined node on 127.0.0.1, or what FILE (Kafka's server.properties) says."""
     with _lasting():
         from doorkeeper.cluster.layout import lay_out
@@ -61,7 +65,7 @@ def command(file: Path | None, format_: str, log_level: str, **asked: Any) -> No
     except BadConfigurationError as error:
         name = "the configuration" if file is None else str(file)
         raise InputError("\n  ".join([f"{name} is refused:", *error.faults])) from None
-    run(_serve(NodeProcess(configs), configs, format_))
+    run(_serve(NodeProcess(configs), configs, format_, (metrics_host, metrics_port)))
 
 
 @contextmanager
@@ -109,7 +113,9 @@ def _pair(text: str, option: str) -> tuple[str, str]:
     return key.strip(), value
 
 
-async def _serve(process: NodeProcess, configs: Sequence[NodeConfig], format_: str) -> None:
+async def _serve(
+    process: NodeProcess, configs: Sequence[NodeConfig], format_: str, metrics: tuple[str, int | None]
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in STOP_SIGNALS:
@@ -124,13 +130,16 @@ async def _serve(process: NodeProcess, configs: Sequence[NodeConfig], format_: s
     stopping.cancel()
     starting.result()
     try:
-        _announce(process, configs, format_)
-        await process.run_until(stop)
+        async with metrics_served(process, *metrics) as seen_at:
+            _announce(process, configs, format_, seen_at)
+            await process.run_until(stop)
     finally:
         await process.stop()
 
 
-def _announce(process: NodeProcess, configs: Sequence[NodeConfig], format_: str) -> None:
+def _announce(
+    process: NodeProcess, configs: Sequence[NodeConfig], format_: str, metrics: tuple[str, int] | None
+) -> None:
     doors = process.doors
     click.echo(_card(process, configs), err=True)
     if format_ == "json":
@@ -138,10 +147,13 @@ def _announce(process: NodeProcess, configs: Sequence[NodeConfig], format_: str)
             {"door": one.door, "node_id": one.node_id, "listener": one.listener, "host": one.host, "port": one.port}
             for one in doors
         ]
-        click.echo(json.dumps({"version": JSON_VERSION, "listening": listening}))
+        seen_at = {} if metrics is None else {"metrics": {"host": metrics[0], "port": metrics[1]}}
+        click.echo(json.dumps({"version": JSON_VERSION, "listening": listening, **seen_at}))
         return
     for one in doors:
         click.echo(f"listening {one.door} {one.node_id} {_address(one)}")
+    if metrics is not None:
+        click.echo(f"listening metrics {metrics[0]}:{metrics[1]}")
 
 
 def _address(door: OpenDoor) -> str:

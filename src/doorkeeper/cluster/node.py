@@ -300,6 +300,11 @@ class Node:
                 with suppress(asyncio.CancelledError, Exception):
                     await task
 
+    @property
+    def listeners(self) -> list[Listener]:
+        """Every door that is open."""
+        return [one for listeners in self._listeners.values() for one in listeners]
+
     def connections(self) -> Mapping[Door, int]:
         """How many are open at each kind of door."""
         return {door: sum(one.connections for one in listeners) for door, listeners in self._listeners.items()}

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from doorkeeper.cluster.sasl_config import LISTENER_READS, SASL_PLAINTEXT, read_sasl_config, sasl_not_served
 from doorkeeper.errors import InputError
+from doorkeeper.rules.client_id import ClientIdForm
 from doorkeeper.rules.javatext import parse_int
 from doorkeeper.rules.listener_config import (
     Endpoint,
@@ -37,6 +38,7 @@ IDENTIFIER_LIMIT: Final = "resource.identifier.limit.enable"
 UNSTABLE_VERSIONS: Final = "unstable.api.versions.enable"
 VOTERS: Final = "controller.quorum.voters"
 BOOTSTRAP_CONTROLLERS: Final = "controller.quorum.bootstrap.servers"
+METRIC_CLIENT_ID_FORM: Final = "metric.client.id.form"
 MILLISECONDS: Final = 0.001
 MAX_PORT: Final = 65535
 
@@ -107,6 +109,11 @@ class NodeConfig:
         """What DescribeConfigs shows as static: the file, and what the release has as its own default."""
         limits = {key: value for key, value in RELEASE_DEFAULTS[self.release].items() if key == IDENTIFIER_LIMIT}
         return {**limits, **self.static}
+
+    @property
+    def client_id_form(self) -> ClientIdForm:
+        """How client ids show in metrics (`metric.client.id.form`, a key of Doorkeeper's own)."""
+        return ClientIdForm(self.static.get(METRIC_CLIENT_ID_FORM, ClientIdForm.URL_ENCODED))
 
     def number(self, key: str) -> int:
         """The static value of a numeric key, or its default."""
@@ -209,6 +216,9 @@ def _not_served(config: NodeConfig) -> Iterator[str]:
     if not config.roles:
         yield "process.roles must say what the node is: broker, controller, or both"
     yield from _security_not_served(config)
+    form = config.static.get(METRIC_CLIENT_ID_FORM, ClientIdForm.URL_ENCODED)
+    if form not in list(ClientIdForm):
+        yield f"{METRIC_CLIENT_ID_FORM} is {' or '.join(ClientIdForm)}, not {form}"
     for endpoint in dict.fromkeys((*config.listeners, *config.controller_listeners, *config.advertised)):
         if endpoint.port > MAX_PORT:
             yield f"Listener {endpoint.listener} has port {endpoint.port}: a port is a number up to {MAX_PORT}"

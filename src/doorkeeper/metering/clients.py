@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from doorkeeper.metering.quotas import (
     CONSUMER_BYTE_RATE,
@@ -48,7 +48,16 @@ _RATE_NAMES: Final = {
 _GONE: Final = -1
 
 Sensor = QuotaSensor | MutationSensor
-SensorKey = tuple[QuotaType, str, str]
+
+
+class SensorKey(NamedTuple):
+    """Whose use is counted together."""
+
+    kind: QuotaType
+    user: str
+    client_id: str
+    is_other: bool = False
+    """Whether it is all clients without series of their own; one of them may be called `<other>` itself."""
 
 
 class ClientMeter:
@@ -124,8 +133,8 @@ class ClientBook:
         for kind, key in _KEYS.items():
             limits = {entity: values[key] for entity, values in quotas.items() if key in values}
             self._tables[kind] = QuotaTable(limits)
-        for (kind, user, client_id), sensor in self._sensors.items():
-            sensor.limit = self._tables[kind].limit_of((user, client_id))
+        for (kind, user, client_id, is_other), sensor in self._sensors.items():
+            sensor.limit = None if is_other else self._tables[kind].limit_of((user, client_id))
 
     def binding(self, kind: QuotaType, meter: ClientMeter) -> Binding:
         """The quota that binds a client."""
@@ -210,14 +219,14 @@ class ClientBook:
 
     def _sensor(self, kind: QuotaType, meter: ClientMeter) -> Sensor:
         if meter is self.other:
-            user, client_id, limit = "", OTHER, None
+            key, limit = SensorKey(kind, "", OTHER, True), None
         else:
             user, client_id, limit, _ = self.binding(kind, meter)
-        key = (kind, user, client_id)
+            key = SensorKey(kind, user, client_id)
         sensor = self._sensors.get(key)
         if sensor is None:
             sensor = self._new_sensor(kind)
-            if meter.listed or not client_id:
+            if meter.listed or not key.client_id:
                 self._sensors[key] = sensor
         sensor.limit = limit
         return sensor
@@ -232,15 +241,16 @@ class ClientBook:
 
     def measured(self, now_ms: int) -> Iterator[tuple[SensorKey, Mapping[str, float]]]:
         """The attributes of every sensor that is shown."""
-        for key, sensor in self._sensors.items():
+        for key, sensor in list(self._sensors.items()):
             yield key, sensor.measure(now_ms)
 
-    def meters(self) -> Iterator[ClientMeter]:
-        """Every client with series of its own, and all others as one."""
-        yield from self._meters.values()
+    def meters(self) -> Iterator[tuple[ClientMeter, bool]]:
+        """Every client with series of its own, and all others as one, which is marked so."""
+        for meter in list(self._meters.values()):
+            yield meter, False
         rest = ClientMeter("", OTHER, epoch=self.epoch, now_ms=self.other.last_ms)
         rest.absorb(self.other)
         for meter in self._unlisted.values():
             rest.absorb(meter)
         if rest.requests:
-            yield rest
+            yield rest, True

@@ -57,5 +57,5 @@ class ConnectionRates:
 
     def measured(self, now_ms: int) -> Iterator[tuple[str, Mapping[str, float]]]:
         """The attributes of each address."""
-        for address, sensor in self._sensors.items():
+        for address, sensor in list(self._sensors.items()):
             yield address, sensor.measure(now_ms)

@@ -8,10 +8,11 @@ is worked out when somebody asks.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from doorkeeper.metering.histogram import Histogram
+from doorkeeper.metering.measured import Buckets, Measured
 
 TICK_SECONDS: Final = 5.0
 _MINUTES: Final = {"OneMinuteRate": 1, "FiveMinuteRate": 5, "FifteenMinuteRate": 15}
@@ -24,6 +25,16 @@ _PERCENTILES: Final = {
     "999thPercentile": 0.999,
 }
 MICROSECONDS_PER_MILLISECOND: Final = 1000.0
+DOMAIN, KIND = "kafka.network", "RequestMetrics"
+COUNT: Final = frozenset(("Count",))
+_TOLD: Final = {
+    "TotalTimeMs": ("total_time_seconds", 1e-6),
+    "LocalTimeMs": ("local_time_seconds", 1e-6),
+    "RemoteTimeMs": ("remote_time_seconds", 1e-6),
+    "ThrottleTimeMs": ("throttle_time_seconds", 1e-3),
+    "RequestBytes": ("request_bytes", 1.0),
+}
+"""How Prometheus is told the parts: the name, and what one is in base units."""
 
 
 class Meter:
@@ -124,12 +135,12 @@ class RequestBook:
             for meter in api.versions.values():
                 meter.tick()
 
-    def measured(self, now_ms: int) -> Iterator[tuple[str, Mapping[str, float]]]:
-        """(object name, attributes) of everything."""
+    def measured(self, now_ms: int) -> Iterator[Measured]:
+        """Everything, by API."""
         for api, meter in sorted(self.apis.items()):
             for version, count in sorted(meter.versions.items()):
-                name = f"kafka.network:type=RequestMetrics,name=RequestsPerSec,request={api},version={version}"
-                yield name, count.measure(now_ms)
+                versioned = (("name", "RequestsPerSec"), ("request", api), ("version", str(version)))
+                yield Measured(DOMAIN, KIND, versioned, count.measure(now_ms), COUNT)
             times = meter.times()
             for part, histogram, unit in (
                 ("TotalTimeMs", times.total, MICROSECONDS_PER_MILLISECOND),
@@ -138,7 +149,10 @@ class RequestBook:
                 ("ThrottleTimeMs", times.throttle, 1.0),
                 ("RequestBytes", meter.request_bytes, 1.0),
             ):
-                yield f"kafka.network:type=RequestMetrics,name={part},request={api}", summary(histogram, unit)
+                name, told_unit = _TOLD[part]
+                tags = (("name", part), ("request", api))
+                buckets = Buckets(name, histogram, told_unit)
+                yield Measured(DOMAIN, KIND, tags, summary(histogram, unit), buckets=buckets)
 
 
 def summary(histogram: Histogram, unit: float) -> dict[str, float]:

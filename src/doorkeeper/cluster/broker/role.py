@@ -88,6 +88,11 @@ class BrokerRole:
         assert self._data is not None
         return self._data
 
+    @property
+    def data_if_serving(self) -> DataPlane | None:
+        """The same, or None while the broker starts."""
+        return self._data
+
     def start_serving(self, data: DataPlane) -> None:
         """The broker has been unfenced for the first time, and knows it: let requests in."""
         self._data = data

@@ -34,8 +34,9 @@ class Entry(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What became of a line or record that was read."""
+    """What became of lines or records; READ is counted apart, so that the sum can be checked."""
 
+    READ = "read"
     JUDGED = "judged"
     MALFORMED = "malformed"
     IGNORED = "ignored"

@@ -105,7 +105,10 @@ class Tally:
         self._callers[key] = self._callers.get(key, 0) + count
 
     def add_total(self, outcome: Outcome, reason: str, line: int, count: int = 1) -> None:
-        """Count lines or records by what became of them; malformed ones keep their places."""
+        """Count lines or records by what became of them; malformed ones keep their places.
+
+        Who reads also counts all that he has read, as `Outcome.READ`.
+        """
         if outcome is Outcome.MALFORMED and count == 1 and len(self._places) < MAX_PLACES:
             self._places.append(_Total(outcome, reason, line))
             return

@@ -1,0 +1,96 @@
+"""What Spark's tasks run on a request log: a byte range in, Arrow batches of sightings out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow as pa
+
+from doorkeeper.audit.files import Readable, compression_of, open_file, open_text
+from doorkeeper.audit.readers import ByteRange, ReadOptions
+from doorkeeper.audit.requests.kernel import Kernel
+from doorkeeper.audit.requests.lines import DOCUMENT
+from doorkeeper.audit.schemas import SourceKind
+from doorkeeper.audit.sightings import Tally
+
+BLOCK_BYTES: Final = 256 * 1024  # fits the processor's cache
+LONGEST_LINE: Final = 64 * 1024 * 1024  # bytes; what is longer is no line
+TORN_FILE: Final = "the compressed file is torn: what follows is lost"
+LINE_TOO_LONG: Final = "line of more than 64 MiB"
+_OLD_OR_NEW: Final = re.compile(rb"Completed request:\s*(?:\{|RequestHeader\(|Name:)|^\s*" + re.escape(DOCUMENT), re.M)
+
+
+def recognise(path: str, head: bytes) -> bool:
+    """Whether a file is a request log: some line near its beginning is a completed request."""
+    return _OLD_OR_NEW.search(head) is not None
+
+
+def read_range(work: ByteRange, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """Read the lines that begin in a range; a compressed file is one range."""
+    tally = Tally(SourceKind.REQUESTS, work.file, work.start)
+    kernel = Kernel(tally, options)
+    if work.start == 0 and compression_of(work.file) is not None:
+        stream, size = open_text(work.file), None
+    else:
+        stream, size = open_file(work.file, max(0, work.start - 1)), work.end - max(0, work.start - 1)
+    try:
+        for block in whole_lines(stream, size, kernel, skip_first=work.start > 0):
+            kernel.read_block(block)
+    finally:
+        stream.close()
+    kernel.finish()
+    yield from tally.batches()
+
+
+def whole_lines(stream: Readable, size: int | None, kernel: Kernel, *, skip_first: bool) -> Iterator[bytes]:
+    """Blocks of whole lines that begin within `size` bytes; the last line may go beyond, and may lack its end.
+
+    `skip_first` drops everything up to the first line feed: it belongs to a line that begins before.
+    """
+    rest = b""
+    left = size
+    skipping = skip_first
+    while left is None or left > 0:
+        data = _read(stream, BLOCK_BYTES if left is None else min(BLOCK_BYTES, left), kernel)
+        if not data:
+            break
+        left = None if left is None else left - len(data)
+        if skipping:
+            _, feed, data = data.partition(b"\n")
+            if not feed:
+                continue
+            skipping = False
+        end = data.rfind(b"\n") + 1
+        if not end:
+            rest += data
+            if len(rest) > LONGEST_LINE:
+                kernel.lose_line(LINE_TOO_LONG)
+                rest, skipping = b"", True
+            continue
+        yield rest + data[:end]
+        rest = data[end:]
+    if rest:
+        yield rest + _rest_of_line(stream, kernel)
+
+
+def _rest_of_line(stream: Readable, kernel: Kernel) -> bytes:
+    """Up to the line feed, which is made where the file has none."""
+    parts = []
+    while data := _read(stream, BLOCK_BYTES, kernel):
+        head, feed, _ = data.partition(b"\n")
+        parts.append(head)
+        if feed:
+            break
+    return b"".join(parts) + b"\n"
+
+
+def _read(stream: Readable, size: int, kernel: Kernel) -> bytes:
+    try:
+        return stream.read(size)
+    except OSError as error:
+        if "compressed" not in str(error).lower() and "decompress" not in str(error).lower():
+            raise
+        kernel.lose_line(TORN_FILE)
+        return b""

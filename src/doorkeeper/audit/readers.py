@@ -7,8 +7,8 @@ by `module:function`, so that nothing of a reader is imported before its kind of
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
@@ -39,6 +39,8 @@ class ReadOptions:
     """Microseconds since the epoch: what is older is ignored."""
     until: int | None = None
     """Microseconds since the epoch: what is as new or newer is ignored."""
+    brokers: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    """The static configs of brokers, by id, as `--broker` gives them: only what a broker reports, never a secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ class Reader:
     """`module:function` of a `ReadRange`."""
     splittable: bool = False
     """Whether a range may be a part of an uncompressed file."""
+    known_configs: str | None = None
+    """`module:function` (session, ranges, options) -> KnownConfigs, where the source holds configs in force."""
 
 
 READERS: Final = {

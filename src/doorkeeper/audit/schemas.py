@@ -69,7 +69,7 @@ SIGHTINGS: Final = pa.schema(
         ("file", pa.string()),
         ("range_start", pa.int64()),  # of the byte range that was read; lines count from it until they are placed
         ("line", pa.int64()),  # from 1, or the byte's place from 0 where a source has no lines; the first one seen
-        ("outcome", pa.string()),
+        ("outcome", pa.string()),  # of totals; of a sighting `could_not_judge` where its source says so
         ("reason", pa.string()),
         ("kind", pa.string()),
         ("value", pa.string()),

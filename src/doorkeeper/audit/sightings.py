@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from doorkeeper.audit.schemas import SIGHTINGS, Entry, Outcome, SourceKind
+from doorkeeper.audit.schemas import SIGHTINGS, Entry, Outcome, SourceKind, Verdict
 from doorkeeper.rules.javatext import utf16_length
 from doorkeeper.rules.names import UNIT
 from doorkeeper.rules.verdict import Kind
@@ -20,6 +20,7 @@ from doorkeeper.wire.registry import Door
 MAX_PLACES: Final = 20  # malformed lines of one range that are told apart; further ones share the last one's place
 ROWS_PER_BATCH: Final = 10_000
 BOTH_DOORS: Final = "both"
+_HOUR: Final = 3_600_000_000  # microseconds
 
 
 class Sighting(NamedTuple):
@@ -50,6 +51,8 @@ class Sighting(NamedTuple):
     answer_old: int | None = None
     length: int | None = None
     """Where the source cut the value and says how long it was; None: the value's own."""
+    could_not_judge: bool = False
+    """Whether the source says that nobody can tell; `detail` says why."""
 
 
 class _Seen:
@@ -85,7 +88,7 @@ class Tally:
         self._source = source
         self._file = file
         self._range_start = range_start
-        self._sightings: dict[Sighting, _Seen] = {}
+        self._sightings: dict[tuple[Sighting, int | None], _Seen] = {}
         self._callers: dict[tuple[str, int, str], int] = {}
         self._totals: dict[tuple[Outcome, str], tuple[int, int]] = {}
         self._places: list[_Total] = []
@@ -93,10 +96,14 @@ class Tally:
     def add(
         self, sighting: Sighting, line: int, *, count: int = 1, time: int | None = None, until: int | None = None
     ) -> None:
-        """Count a sighting; `time` is in microseconds since the epoch, `until` the last one where many are added."""
-        seen = self._sightings.get(sighting)
+        """Count a sighting; `time` is in microseconds since the epoch, `until` the last one where many are added.
+
+        Each hour has its own row, so that a report can show when.
+        """
+        key = sighting, None if time is None else time // _HOUR
+        seen = self._sightings.get(key)
         if seen is None:
-            seen = self._sightings[sighting] = _Seen(line)
+            seen = self._sightings[key] = _Seen(line)
         seen.add(count, time, until, line)
 
     def add_caller(self, api: str, api_version: int, client_id: str, count: int = 1) -> None:
@@ -128,7 +135,7 @@ class Tally:
 
     def _rows(self) -> Iterator[dict[str, object]]:
         place = {"source": self._source.value, "file": to_text(self._file), "range_start": self._range_start}
-        for sighting, seen in self._sightings.items():
+        for (sighting, _), seen in self._sightings.items():
             yield place | _sighting_row(sighting, seen)
         for (api, version, client_id), count in self._callers.items():
             caller = {"entry": Entry.CALLER.value, "api": api, "api_version": version, "client_id": to_text(client_id)}
@@ -154,6 +161,7 @@ def _sighting_row(sighting: Sighting, seen: _Seen) -> dict[str, object]:
     return {
         "entry": Entry.SIGHTING.value,
         "line": seen.line,
+        "outcome": Verdict.COULD_NOT_JUDGE.value if sighting.could_not_judge else None,
         "kind": sighting.kind.value,
         "value": to_text(sighting.value),
         "value_hex": None if valid else to_bytes(sighting.value).hex(),

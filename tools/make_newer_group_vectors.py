@@ -49,6 +49,8 @@ def _one(spec: FieldSpec, at: int, depth: int) -> Any:
             return (LONG, ODD, f"name-{at}")[(at + depth) % 3]
         case "uuid":
             return uuid.UUID(int=at << 120 | 7)
+        case "bytes":
+            return bytes((at,))
         case "int8":
             return at % 100
         case _:

@@ -79,6 +79,7 @@ class Reader:
 READERS: Final = {
     reader.kind: reader
     for reader in (
+        Reader(SourceKind.SEGMENTS, "doorkeeper.audit.segments:recognise", "doorkeeper.audit.segments:read_range"),
         Reader(
             SourceKind.REQUESTS,
             "doorkeeper.audit.requests.reader:recognise",

@@ -47,10 +47,11 @@ def sightings(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def totals(rows: list[dict[str, Any]]) -> dict[tuple[str, str], int]:
-    """(outcome, reason) to the number of records."""
+    """(outcome, reason) to the number of records, after a look at whether they add up to those read."""
     counts: dict[tuple[str, str], int] = {}
     for row in rows:
         if row["entry"] == "total":
             key = row["outcome"], row["reason"]
             counts[key] = counts.get(key, 0) + row["count"]
+    assert counts.pop(("read", ""), 0) == sum(counts.values())
     return counts

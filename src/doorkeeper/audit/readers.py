@@ -79,6 +79,12 @@ class Reader:
 READERS: Final = {
     reader.kind: reader
     for reader in (
+        Reader(
+            SourceKind.METADATA,
+            "doorkeeper.audit.metadata:recognise",
+            "doorkeeper.audit.metadata:read_range",
+            known_configs="doorkeeper.audit.metadata:known_configs",
+        ),
         Reader(SourceKind.SEGMENTS, "doorkeeper.audit.segments:recognise", "doorkeeper.audit.segments:read_range"),
         Reader(
             SourceKind.REQUESTS,

@@ -105,29 +105,32 @@ def read_range(work: ByteRange, options: ReadOptions) -> Iterator[pa.RecordBatch
     try:
         for found in walk_batches(stream):
             if isinstance(found, Trouble):
+                tally.add_total(Outcome.READ, "", found.position)
                 tally.add_total(Outcome.MALFORMED, found.reason, found.position)
             else:
-                _read_batch(found, topic, options, tally)
+                tally.add_total(Outcome.READ, "", found.position, _read_batch(found, topic, options, tally))
     finally:
         stream.close()
     yield from tally.batches()
 
 
-def _read_batch(found: StoredBatch, topic: str, options: ReadOptions, tally: Tally) -> None:
+def _read_batch(found: StoredBatch, topic: str, options: ReadOptions, tally: Tally) -> int:
+    """Count and judge the records of a batch; one that can't be opened counts as one. Returns how many were read."""
     header = found.header
     if header.is_control:
         tally.add_total(Outcome.IGNORED, "control record", found.position, header.count)
-        return
+        return header.count
     if topic not in COORDINATOR_TOPICS:
         tally.add_total(Outcome.IGNORED, "record of a topic, not decoded", found.position, header.count)
-        return
+        return header.count
     try:
         records = read_batch(found.data).records
     except RecordError:
         tally.add_total(Outcome.MALFORMED, "batch whose records can't be read", found.position)
-        return
+        return 1
     for record in records:
         _read_record(record, found.position, topic, options, tally)
+    return len(records)
 
 
 def _read_record(record: Record, position: int, topic: str, options: ReadOptions, tally: Tally) -> None:

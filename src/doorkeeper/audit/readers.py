@@ -87,6 +87,12 @@ READERS: Final = {
         ),
         Reader(SourceKind.SEGMENTS, "doorkeeper.audit.segments:recognise", "doorkeeper.audit.segments:read_range"),
         Reader(
+            SourceKind.VERDICTS,
+            "doorkeeper.audit.verdict_lines:recognise",
+            "doorkeeper.audit.verdict_lines:read_range",
+            splittable=True,
+        ),
+        Reader(
             SourceKind.REQUESTS,
             "doorkeeper.audit.requests.reader:recognise",
             "doorkeeper.audit.requests.reader:read_range",

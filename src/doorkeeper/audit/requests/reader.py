@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Protocol
 
 import pyarrow as pa
 
@@ -31,20 +31,32 @@ def read_range(work: ByteRange, options: ReadOptions) -> Iterator[pa.RecordBatch
     """Read the lines that begin in a range; a compressed file is one range."""
     tally = Tally(SourceKind.REQUESTS, work.file, work.start)
     kernel = Kernel(tally, options)
+    for block in blocks_of(work, kernel):
+        kernel.read_block(block)
+    kernel.finish()
+    yield from tally.batches()
+
+
+def blocks_of(work: ByteRange, kernel: LineCounter) -> Iterator[bytes]:
+    """The lines that begin in a range, in blocks of whole lines, decompressed."""
     if work.start == 0 and compression_of(work.file) is not None:
         stream, size = open_text(work.file), None
     else:
         stream, size = open_file(work.file, max(0, work.start - 1)), work.end - max(0, work.start - 1)
     try:
-        for block in whole_lines(stream, size, kernel, skip_first=work.start > 0):
-            kernel.read_block(block)
+        yield from whole_lines(stream, size, kernel, skip_first=work.start > 0)
     finally:
         stream.close()
-    kernel.finish()
-    yield from tally.batches()
 
 
-def whole_lines(stream: Readable, size: int | None, kernel: Kernel, *, skip_first: bool) -> Iterator[bytes]:
+class LineCounter(Protocol):
+    """Who is told of lines that could not be read to their end."""
+
+    def lose_line(self, reason: str) -> None:
+        """Count one."""
+
+
+def whole_lines(stream: Readable, size: int | None, kernel: LineCounter, *, skip_first: bool) -> Iterator[bytes]:
     """Blocks of whole lines that begin within `size` bytes; the last line may go beyond, and may lack its end.
 
     `skip_first` drops everything up to the first line feed: it belongs to a line that begins before.
@@ -75,7 +87,7 @@ def whole_lines(stream: Readable, size: int | None, kernel: Kernel, *, skip_firs
         yield rest + _rest_of_line(stream, kernel)
 
 
-def _rest_of_line(stream: Readable, kernel: Kernel) -> bytes:
+def _rest_of_line(stream: Readable, kernel: LineCounter) -> bytes:
     """Up to the line feed, which is made where the file has none."""
     parts = []
     while data := _read(stream, BLOCK_BYTES, kernel):
@@ -86,7 +98,7 @@ def _rest_of_line(stream: Readable, kernel: Kernel) -> bytes:
     return b"".join(parts) + b"\n"
 
 
-def _read(stream: Readable, size: int, kernel: Kernel) -> bytes:
+def _read(stream: Readable, size: int, kernel: LineCounter) -> bytes:
     try:
         return stream.read(size)
     except OSError as error:

@@ -64,6 +64,16 @@ def may_breach(header: RequestHeader, frame: Frame, keeper: Keeper) -> bool:
         return True
 
 
+def breach_walk(api_key: int, version: int, keeper: Keeper) -> Walk | None:
+    """What `may_breach` runs over a body, for who looks at many requests in one buffer; None: nothing to judge.
+
+    It returns the offset after the last identifier, or a negative number at the first that may be too long.
+
+    :raises LookupError: for an API or a version that the field map does not know.
+    """
+    return _limiter(api_key, version, keeper)
+
+
 def peek_identifiers(header: RequestHeader, frame: Frame, keeper: Keeper) -> list[Identifier]:
     """The identifiers in a request's body that the keeper judges, in the order of the bytes; null ones are left out.
 

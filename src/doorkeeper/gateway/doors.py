@@ -1,0 +1,184 @@
+"""The gateway's doors: the bootstrap address of each kind of node, and one address for each node."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from doorkeeper.errors import NetworkError
+from doorkeeper.gateway.addresses import Address, Locate
+from doorkeeper.gateway.callers import Client
+from doorkeeper.gateway.client_connection import ClientConnection, UpstreamConnection
+from doorkeeper.gateway.gatekeeper import DoorFacts, Gatekeeper, House
+from doorkeeper.gateway.limits import GatewayLimits
+from doorkeeper.gateway.plans import Plans
+
+LOGGER: Final = logging.getLogger("doorkeeper.gateway")
+WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))  # noqa: S104 - recognised, not bound
+SWEEPS_PER_IDLE_TIME: Final = 4
+
+Candidates = Callable[[], Iterable[Address]]
+"""Where a door's connections go: real addresses, the best first."""
+
+
+def bind(host: str, port: int, *, backlog: int, reuse_port: bool) -> socket.socket:
+    """A socket that listens already, so that nobody who is told the address comes too early.
+
+    :raises OSError: when the address can't be had.
+    """
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reuse_port:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        made.bind(address)
+        made.listen(backlog)
+        made.setblocking(False)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
+class Population:
+    """All connections of a process, counted."""
+
+    def __init__(self, limits: GatewayLimits) -> None:
+        self.limits = limits
+        self.connections: set[ClientConnection] = set()
+        self.accepted = 0
+        self.refused = 0
+        self._per_address: Counter[str] = Counter()
+        self._gone = asyncio.Event()
+
+    def admit(self, connection: ClientConnection) -> str | None:
+        """Let a connection in, or say why not."""
+        address = connection.address
+        if len(self.connections) >= self.limits.max_connections:
+            self.refused += 1
+            return f"{len(self.connections)} connections are open, the limit (max.connections)"
+        if self._per_address[address] >= self.limits.max_connections_per_ip:
+            self.refused += 1
+            return f"it has {self._per_address[address]} open, the limit (max.connections.per.ip)"
+        self.connections.add(connection)
+        self._per_address[address] += 1
+        self.accepted += 1
+        return None
+
+    def leave(self, connection: ClientConnection) -> None:
+        """A connection has ended."""
+        self.connections.discard(connection)
+        self._per_address[connection.address] -= 1
+        if not self._per_address[connection.address]:
+            del self._per_address[connection.address]
+        if not self.connections:
+            self._gone.set()
+
+    def close_idle(self, now: float) -> int:
+        """Close the connections that have been silent for too long; returns how many."""
+        idle = [
+            one for one in self.connections if not one.is_waiting and now - one.last_active > self.limits.idle_seconds
+        ]
+        for one in idle:
+            one.close("idle")
+        return len(idle)
+
+    async def drain(self, seconds: float) -> int:
+        """Let connections answer what was asked and close; returns how many had to be cut off."""
+        for one in list(self.connections):
+            one.drain()
+        if self.connections:
+            self._gone.clear()
+            try:
+                await asyncio.wait_for(self._gone.wait(), seconds)
+            except TimeoutError:
+                left = len(self.connections)
+                for one in list(self.connections):
+                    one.abort()
+                return left
+        return 0
+
+
+class GatewayDoor:
+    """One listening address (`client_connection.Reception`)."""
+
+    def __init__(
+        self,
+        house: House,
+        facts: DoorFacts,
+        candidates: Candidates,
+        locate: Callable[[str], Locate],
+        population: Population,
+        *,
+        tls: ssl.SSLContext | None = None,
+        upstream_tls: Callable[[str], ssl.SSLContext | None] = lambda _: None,
+    ) -> None:
+        """:param locate: (local address of the connection) -> where nodes are for that client."""
+        self.house = house
+        self.facts = facts
+        self.population = population
+        self.port = 0
+        self._candidates = candidates
+        self._locate = locate
+        self._tls = tls
+        self._upstream_tls = upstream_tls
+        self._server: asyncio.Server | None = None
+
+    @property
+    def plans(self) -> Plans:
+        return self.house.plans
+
+    @property
+    def limits(self) -> GatewayLimits:
+        return self.population.limits
+
+    @property
+    def observed(self) -> bool:
+        return self.house.observer is not None
+
+    async def serve(self, listening: socket.socket) -> None:
+        """Accept what comes to a socket that listens."""
+        self.port = listening.getsockname()[1]
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: ClientConnection(self), sock=listening, ssl=self._tls)
+
+    def close(self) -> None:
+        """Accept no more."""
+        if self._server is not None:
+            self._server.close()
+
+    def admit(self, connection: ClientConnection) -> str | None:
+        return self.population.admit(connection)
+
+    def leave(self, connection: ClientConnection) -> None:
+        self.population.leave(connection)
+
+    def gatekeeper(self, connection: ClientConnection) -> Gatekeeper:
+        assert connection.transport is not None
+        local = str((connection.transport.get_extra_info("sockname") or ("",))[0])
+        client = Client(connection.address, self.facts.listener)
+        return Gatekeeper(self.house, self.facts, client, self._locate(local))
+
+    async def connect(self, protocol: UpstreamConnection) -> None:
+        loop = asyncio.get_running_loop()
+        faults = []
+        for host, port in self._candidates():
+            try:
+                async with asyncio.timeout(self.limits.connect_seconds):
+                    tls = self._upstream_tls(host)
+                    await loop.create_connection(lambda: protocol, host, port, ssl=tls)
+            except TimeoutError:
+                faults.append(f"{host}:{port}: no connection within {self.limits.connect_seconds:g} s")
+            except OSError as error:
+                faults.append(f"{host}:{port}: {error.strerror or error}")
+            else:
+                return
+        raise NetworkError("; ".join(faults) or f"no address of {self.facts.listener} is known")

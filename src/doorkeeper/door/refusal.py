@@ -86,6 +86,17 @@ def refuse(header: Header, body: Any, refused: Sequence[Breach]) -> Refusal:
     return _refuse_items(api_key, version, body, row, dict(sorted(told.items())))
 
 
+def refuse_items(header: Header, body: Any, told: Mapping[int, Told]) -> Refusal:
+    """The answer to a request of which these items, by their places, are refused for whatever reason.
+
+    :raises LookupError: when this version of the API does not answer item by item.
+    """
+    row = item_row(header.api_key, header.api_version)
+    if row is None:
+        raise LookupError(f"{api_name(header.api_key)} version {header.api_version} does not answer item by item")
+    return _refuse_items(header.api_key, header.api_version, body, row, dict(sorted(told.items())))
+
+
 def _refuse_whole(api_key: int, version: int, body: Any, told: Told) -> Whole | Close:
     response = error_response(api_key, version, body, *told)
     if response is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from doorkeeper.door.refusal import Close as RefusedByClosing
-from doorkeeper.door.refusal import Partial, Whole, refuse
+from doorkeeper.door.refusal import Partial, Refusal, Whole, refuse
 from doorkeeper.errors import RemoteProtocolError
 from doorkeeper.gateway.address_table import NodeKind
 from doorkeeper.gateway.addresses import Locate
@@ -45,7 +45,7 @@ _write_version = struct.Struct(">h").pack
 class ConfigJudge(Protocol):
     """Judges config changes, which takes a question to the cluster."""
 
-    def judge(self, request: Request, door: DoorFacts, client: Client) -> Awaitable[Partial | Whole | None]:
+    def judge(self, request: Request, door: DoorFacts, client: Client) -> Awaitable[Refusal | None]:
         """What is refused of a change; None for nothing."""
 
 
@@ -141,9 +141,7 @@ class Gatekeeper:
             return self._fail(error, request, plan, partials)
         return self._settle(request, plan, partials, refusal)
 
-    def _settle(
-        self, request: Request, plan: Plan, partials: list[Partial], refusal: Whole | Partial | RefusedByClosing | None
-    ) -> Settled:
+    def _settle(self, request: Request, plan: Plan, partials: list[Partial], refusal: Refusal | None) -> Settled:
         if isinstance(refusal, RefusedByClosing):
             return Close(refusal.reason)
         if isinstance(refusal, Whole):

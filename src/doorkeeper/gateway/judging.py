@@ -11,6 +11,7 @@ from doorkeeper.door.in_place import may_breach
 from doorkeeper.door.judge import LAWFUL, Breach, RequestVerdict, judge_request
 from doorkeeper.door.judged import Keeper
 from doorkeeper.door.verdicts import VerdictBook, VerdictRecord
+from doorkeeper.errors import DoorkeeperError
 from doorkeeper.gateway.callers import Client
 from doorkeeper.gateway.modes import RULEBOOK, Mode, Modes
 from doorkeeper.wire.codec import Request, RequestHeader
@@ -56,14 +57,17 @@ class Judge:
     def _with_mode(self, breaches: Sequence[Breach], *modes: Mode) -> tuple[Breach, ...]:
         return tuple(one for one in breaches if one.field.kind and self.modes.of(one.field.kind) in modes)
 
-    def fail(self, error: Exception, what: str) -> bool:
+    def fail(self, error: Exception, what: str, mode: Mode | None = None) -> bool:
         """Count a failure of the judge's own; returns whether the request is refused for it.
 
         Evaluating passes what it can't judge, enforcing refuses it.
+
+        :param mode: that of the rule concerned; without it any rule may have been.
         """
         self.failures[type(error).__name__] += 1
-        LOGGER.error("%s could not be judged", what, exc_info=error)
-        return self.enforces
+        known = isinstance(error, DoorkeeperError)
+        LOGGER.error("%s could not be judged: %s", what, error, exc_info=None if known else error)
+        return self.enforces if mode is None else mode is Mode.ENFORCE
 
     @property
     def enforces(self) -> bool:

@@ -14,15 +14,17 @@ from typing import Any, Final
 from doorkeeper.errors import DoorkeeperError, InputError, NetworkError
 from doorkeeper.gateway.address_table import NodeKind
 from doorkeeper.gateway.addresses import Address, Locate
+from doorkeeper.gateway.cluster_reader import ClusterReader
+from doorkeeper.gateway.config_judge import ConfigJudge
 from doorkeeper.gateway.doors import SWEEPS_PER_IDLE_TIME, WILDCARDS, GatewayDoor, Population, bind
 from doorkeeper.gateway.gatekeeper import DoorFacts, House
 from doorkeeper.gateway.judging import Judge
 from doorkeeper.gateway.node_ranks import NodePorts
 from doorkeeper.gateway.offered import Offered
 from doorkeeper.gateway.plans import Plans
-from doorkeeper.gateway.settings import GatewaySettings, Side
+from doorkeeper.gateway.settings import GatewaySettings
 from doorkeeper.gateway.topology import Topology
-from doorkeeper.gateway.upstream import describe_nodes
+from doorkeeper.gateway.upstream import Opener, describe_nodes
 from doorkeeper.wire.registry import Door
 
 LOGGER: Final = logging.getLogger("doorkeeper.gateway")
@@ -48,7 +50,12 @@ class GatewayProcess:
         self._reuse_port = reuse_port
         plans = Plans(settings.modes, unstable_versions=settings.unstable_versions, pass_unknown=settings.pass_unknown)
         self.judge = Judge(settings.modes, lambda record: LOGGER.info("%s", record.to_json()), time.time)
-        self.house = House(plans, self.judge, Offered(plans))
+        self._opener = Opener(settings.client_id)
+        self.configs: ConfigJudge | None = None
+        if settings.modes.judges_configs:
+            reader = ClusterReader(self._opener, lambda: self._candidates(NodeKind.BROKER, None))
+            self.configs = ConfigJudge(self.judge, reader)
+        self.house = House(plans, self.judge, Offered(plans), self.configs)
         self.topology = Topology(self._open_node)
         self.population = Population(settings.limits)
         self.is_ready = False
@@ -178,9 +185,9 @@ class GatewayProcess:
     async def refresh(self) -> None:
         """Ask the cluster for its nodes; what can't be asked is learnt from the responses that pass."""
         ready = True
-        for kind, side in self._sides.items():
+        for kind in self._sides:
             try:
-                nodes = await self._describe(kind, side)
+                nodes = await self._describe(kind)
             except DoorkeeperError as error:
                 LOGGER.warning("the cluster's %ss can't be asked for: %s", kind, error)
                 ready = False
@@ -189,13 +196,20 @@ class GatewayProcess:
                 self.topology.learn(kind, node_id, host, port)
         self.is_ready = ready
 
-    async def _describe(self, kind: NodeKind, side: Side) -> list[tuple[int, str, int]]:
+    async def _describe(self, kind: NodeKind) -> list[tuple[int, str, int]]:
         faults = []
         for host, port in self._candidates(kind, None):
             try:
-                return await describe_nodes(kind, host, port, self.settings.client_id)
+                requester = await self._opener(host, port)
             except DoorkeeperError as error:
                 faults.append(str(error))
+                continue
+            try:
+                return await describe_nodes(kind, requester)
+            except DoorkeeperError as error:
+                faults.append(str(error))
+            finally:
+                await requester.close()
         raise NetworkError("; ".join(faults))
 
     async def _keep_refreshing(self) -> None:

@@ -24,36 +24,36 @@ def known_versions(api_key: int) -> VersionRange:
     return VersionRange(oldest_version(api_key), newest_stable_version(api_key))
 
 
-async def open_requester(host: str, port: int, client_id: str) -> Requester:
-    """A connection of the gateway's own.
+class Opener:
+    """Opens connections of the gateway's own to the cluster."""
 
-    :raises NetworkError: when there is none to be had.
-    """
-    requester = await Requester.connect(host, port, client_id=client_id, timeout=ASK_SECONDS)
-    try:
-        await requester.negotiate(SOFTWARE_NAME, __version__, timeout=ASK_SECONDS)
-    except BaseException:
-        await requester.close()
-        raise
-    return requester
+    def __init__(self, client_id: str) -> None:
+        self._client_id = client_id
+
+    async def __call__(self, host: str, port: int) -> Requester:
+        """A connection that knows what the node serves.
+
+        :raises NetworkError: when there is none to be had.
+        """
+        requester = await Requester.connect(host, port, client_id=self._client_id, timeout=ASK_SECONDS)
+        try:
+            await requester.negotiate(SOFTWARE_NAME, __version__, timeout=ASK_SECONDS)
+        except BaseException:
+            await requester.close()
+            raise
+        return requester
 
 
-async def describe_nodes(kind: NodeKind, host: str, port: int, client_id: str) -> list[tuple[int, str, int]]:
+async def describe_nodes(kind: NodeKind, requester: Requester) -> list[tuple[int, str, int]]:
     """The nodes of one kind: id, host and port.
 
-    :raises NetworkError: when the node can't be asked.
-    :raises RemoteProtocolError: when it does not understand.
+    :raises NetworkError: when the node does not answer, or with an error.
     """
-    requester = await open_requester(host, port, client_id)
-    try:
-        version = requester.version_for(DESCRIBE_CLUSTER, known_versions(DESCRIBE_CLUSTER))
-        wanted = CONTROLLERS if kind is NodeKind.CONTROLLER else BROKERS
-        values = {"endpoint_type": wanted} if version >= 1 else {}
-        response = await requester.send(
-            build(message_classes(DESCRIBE_CLUSTER, version).request, values), timeout=ASK_SECONDS
-        )
-    finally:
-        await requester.close()
+    version = requester.version_for(DESCRIBE_CLUSTER, known_versions(DESCRIBE_CLUSTER))
+    wanted = CONTROLLERS if kind is NodeKind.CONTROLLER else BROKERS
+    values = {"endpoint_type": wanted} if version >= 1 else {}
+    request = build(message_classes(DESCRIBE_CLUSTER, version).request, values)
+    response = await requester.send(request, timeout=ASK_SECONDS)
     if response.error_code:
         raise NetworkError(f"{requester.address}: DescribeCluster is answered with error {response.error_code}")
     return [(one.broker_id, one.host, one.port) for one in response.brokers]

@@ -1,0 +1,154 @@
+"""Judging config changes before they go on: what Kafka's controllers let in, and brokers would refuse (KAFKA-19931).
+
+What a broker judges (BROKER) is judged here with the brokers' own static configs; of the other types only the shape
+is, for their values are judged by the active controller alike on both paths, and go on to it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Final, Protocol
+
+from doorkeeper.door.refusal import Close, Partial, Told, Whole, refuse_items
+from doorkeeper.door.verdicts import Mode as Became
+from doorkeeper.door.verdicts import VerdictRecord
+from doorkeeper.errors import DoorkeeperError
+from doorkeeper.gateway.callers import Client
+from doorkeeper.gateway.config_readings import ClusterReading, changes_of
+from doorkeeper.gateway.gatekeeper import COULD_NOT_JUDGE, DoorFacts
+from doorkeeper.gateway.judging import Judge
+from doorkeeper.gateway.modes import CONFIG_CHANGE, Mode
+from doorkeeper.gateway.plans import ALTER_CONFIGS
+from doorkeeper.rules.codes import ErrorCode
+from doorkeeper.rules.config_change import (
+    BrokerDoor,
+    Context,
+    ControllerDoor,
+    ResourceChange,
+    ResourceType,
+    ResourceVerdict,
+    judge_changes,
+)
+from doorkeeper.rules.javatext import escape_for_display, parse_int
+from doorkeeper.rules.verdict import RuleId
+from doorkeeper.wire.codec import Request
+from doorkeeper.wire.messages import api_name
+from doorkeeper.wire.registry import Door
+
+SHAPE_RULES: Final = frozenset(
+    (
+        RuleId.CONFIG_RESOURCE_REPEATED,
+        RuleId.CONFIG_KEY_REPEATED,
+        RuleId.CONFIG_VALUE_NULL,
+        RuleId.CONFIG_RESOURCE_TYPE_UNKNOWN,
+        RuleId.CONFIG_OPERATION_UNKNOWN,
+    )
+)
+"""What is wrong whatever the resource is, and needs no knowledge of the cluster."""
+SHOWN_CHARACTERS: Final = 300
+_NOTHING_KNOWN: Final = Context(brokers={}, plugins=None)
+
+
+class Cluster(Protocol):
+    """Who can be asked about the cluster."""
+
+    def read(self, brokers: frozenset[int] | None) -> Awaitable[ClusterReading]:
+        """The configs of these brokers, or of all; raises DoorkeeperError when they can't be had."""
+
+
+class ConfigJudge:
+    """One for the whole process."""
+
+    def __init__(self, judge: Judge, cluster: Cluster) -> None:
+        self._judge = judge
+        self._cluster = cluster
+        self.counts: Counter[tuple[RuleId, Became]] = Counter()
+
+    async def judge(self, request: Request, facts: DoorFacts, client: Client) -> Partial | Whole | Close | None:
+        """What is refused of a change; None for nothing."""
+        changes = changes_of(request.body.resources, legacy=request.api_key == ALTER_CONFIGS)
+        verdicts = {
+            place: verdict
+            for place, verdict in enumerate(judge_changes(changes, _NOTHING_KNOWN))
+            if verdict.rule in SHAPE_RULES
+        }
+        told: dict[int, Told] = {}
+        asked = [
+            place for place, one in enumerate(changes) if one.type == ResourceType.BROKER and place not in verdicts
+        ]
+        if asked:
+            try:
+                verdicts |= await self._judge_brokers(changes, asked, facts)
+            except DoorkeeperError as error:
+                if self._judge.fail(error, api_name(request.api_key), self._mode):
+                    told |= dict.fromkeys(asked, Told(ErrorCode.UNKNOWN_SERVER_ERROR, f"{COULD_NOT_JUDGE}: {error}"))
+        self._note(verdicts.values(), request, facts, client)
+        if self._mode is Mode.ENFORCE:
+            told |= {place: Told(one.code, one.message or "") for place, one in verdicts.items()}
+        return refuse_items(request, request.body, told) if told else None
+
+    @property
+    def _mode(self) -> Mode:
+        return self._judge.modes.of(CONFIG_CHANGE)
+
+    async def _judge_brokers(
+        self, changes: list[ResourceChange], asked: list[int], facts: DoorFacts
+    ) -> Mapping[int, ResourceVerdict]:
+        concerned = [changes[place] for place in asked]
+        reading = await self._cluster.read(_brokers_named(concerned))
+        context = reading.context(_door(facts))
+        verdicts = zip(asked, judge_changes(concerned, context), strict=True)
+        return {place: verdict for place, verdict in verdicts if not verdict.accepted}
+
+    def _note(self, verdicts: Iterable[ResourceVerdict], request: Request, facts: DoorFacts, client: Client) -> None:
+        became = Became.ENFORCE if self._mode is Mode.ENFORCE else Became.EVALUATE
+        for verdict in verdicts:
+            assert verdict.rule is not None
+            self.counts[verdict.rule, became] += 1
+            self._judge.write(_record(verdict, became, request, facts, client, self._judge.clock()))
+
+
+def _record(
+    verdict: ResourceVerdict, became: Became, request: Request, facts: DoorFacts, client: Client, now: float
+) -> VerdictRecord:
+    """A refused resource, named as `BROKER 1`; keys and values are not shown, for they may be secret."""
+    assert verdict.rule is not None
+    kind = ResourceType(verdict.type).name if verdict.type in list(ResourceType) else str(verdict.type)
+    return VerdictRecord(
+        time=datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds"),
+        mode=became,
+        rule=verdict.rule,
+        kind=CONFIG_CHANGE,
+        value=_shown(f"{kind} {verdict.name}"),
+        length=0,
+        limit=0,
+        unit="",
+        door=facts.door,
+        api=api_name(request.api_key),
+        api_version=request.api_version,
+        answer=int(verdict.code),
+        client_id=None if request.client_id is None else _shown(request.client_id),
+        principal=_shown(client.principal),
+        address=_shown(client.address),
+        listener=_shown(client.listener),
+        software_name=_shown(client.software_name),
+        software_version=_shown(client.software_version),
+    )
+
+
+def _shown(text: str) -> str:
+    return escape_for_display(text, SHOWN_CHARACTERS)
+
+
+def _brokers_named(changes: list[ResourceChange]) -> frozenset[int] | None:
+    """The brokers whose configs count; None for all, which a cluster-wide default needs."""
+    ids = [parse_int(one.name) for one in changes if one.name]
+    return None if any(not one.name for one in changes) else frozenset(one for one in ids if one is not None)
+
+
+def _door(facts: DoorFacts) -> BrokerDoor | ControllerDoor:
+    if facts.door is Door.BROKER and facts.node_id is not None:
+        return BrokerDoor(facts.node_id)
+    return ControllerDoor()

@@ -14,6 +14,7 @@ import pytest
 from tests.cli.kafka_tool import Said, doorkeeper_configs, kafka_configs
 from tests.cluster.running import RunningCluster
 from tests.kafka import requests as wire
+from tests.kafka.tools import KafkaTools
 
 from doorkeeper.wire.registry import Door
 
@@ -56,9 +57,9 @@ class Entity(NamedTuple):
 class Tools:
     """Both tools at one cluster of ours."""
 
-    def __init__(self, cluster: RunningCluster, jars: Path, folder: Path) -> None:
+    def __init__(self, cluster: RunningCluster, kafka_tools: KafkaTools, folder: Path) -> None:
         self._cluster = cluster
-        self._jars = jars
+        self._kafka_tools = kafka_tools
         self._settings = folder / "client.properties"
         self._settings.write_text(f"client.id={ESCAPED}\n", encoding="ascii")
 
@@ -69,7 +70,7 @@ class Tools:
         return ("--bootstrap-controller", self._cluster.bootstrap_controllers, *settings)
 
     def theirs(self, door: Door, *words: str) -> Said:
-        return kafka_configs(self._jars, *self._where(door), *words)
+        return kafka_configs(self._kafka_tools, *self._where(door), *words)
 
     def ours(self, door: Door, *words: str) -> Said:
         return doorkeeper_configs(*self._where(door), *words)
@@ -88,12 +89,12 @@ class Tools:
 
 
 @pytest.fixture(scope="module")
-def tools(tmp_path_factory: pytest.TempPathFactory, kafka_jars: Path) -> Iterator[Tools]:
+def tools(tmp_path_factory: pytest.TempPathFactory, kafka_tools: KafkaTools) -> Iterator[Tools]:
     folder = tmp_path_factory.mktemp("own-node")
     with RunningCluster(folder / "data") as cluster:
         with cluster.connect() as connection:
             assert wire.create_topic(connection, "orders") == (0, None)
-        yield Tools(cluster, kafka_jars, folder)
+        yield Tools(cluster, kafka_tools, folder)
 
 
 @pytest.mark.parametrize(

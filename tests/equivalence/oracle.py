@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tests.equivalence.cases import Answer, Case, Vector
@@ -103,9 +102,11 @@ class Oracle:
         """Make one request in earnest; a broker describes what it changes a moment later."""
         return self._ask(request, validate_only=False)
 
-    def undo(self, case: Case) -> None:
-        """Delete what the requests of a case have set."""
-        self._undo(case)
+    def carry_out(self, change: ResourceChange) -> Answer:
+        """Make one change in earnest, and wait until the broker describes it."""
+        answers = self._ask((change,), validate_only=False)
+        self._wait_until_applied((change,), answers)
+        return answers[0]
 
     def _answer_poisoned(self, case: Case, poison: ResourceChange) -> Vector:
         cure = tuple(ConfigEntry(entry.name, Operation.DELETE, None) for entry in poison.entries)
@@ -113,7 +114,7 @@ class Oracle:
             self._poison(poison, ConfigEntry(MARKER, Operation.SET, "poisoned"))
             return Vector(case, tuple(self._ask(request, validate_only=True) for request in case.requests))
         finally:
-            self._poison(replace(poison, entries=cure), ConfigEntry(MARKER, Operation.DELETE, None))
+            self._poison(poison._replace(entries=cure), ConfigEntry(MARKER, Operation.DELETE, None))
 
     def _poison(self, change: ResourceChange, marker: ConfigEntry) -> None:
         """Send a change to the controller; the broker has seen it when it shows the marker, or shows it no more."""
@@ -157,9 +158,9 @@ class Oracle:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"Kafka did not apply {change}")
             time.sleep(POLL_SECONDS)
-        self._reconnect()
+        self.reconnect()
 
-    def _reconnect(self) -> None:
+    def reconnect(self) -> None:
         """A network thread that a change ended took its connections with it."""
         self._connection.close()
         self._connection = self._connect()
@@ -168,7 +169,7 @@ class Oracle:
         try:
             described = wire.describe_configs(self._connection, ResourceType.BROKER, change.name)
         except ConnectionError:
-            self._reconnect()
+            self.reconnect()
             return False
         dynamic = {each.name: each.value for each in described.configs if _is_dynamic(each, change.name)}
         for entry in change.entries:

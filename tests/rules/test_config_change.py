@@ -405,3 +405,32 @@ def test_never_raises_and_answers_each_resource_in_order(
     assert [(verdict.type, verdict.name) for verdict in verdicts] == [(change.type, change.name) for change in changes]
     for verdict in verdicts:
         assert verdict.accepted == (verdict.rule is None) == (verdict.message is None) == (verdict.proposed is not None)
+
+
+PLAIN_TOPICS = replace(ONE, topics={"orders"}, dynamic={(TOPIC, "payments"): {"retention.ms": "1"}})
+
+
+@given(
+    st.sampled_from(["orders", "payments", "missing", "a/b", ""]),
+    st.sampled_from([TOPIC, GROUP]),
+    st.sampled_from(["retention.ms", "cleanup.policy", "min.compaction.lag.ms", "remote.storage.enable", "unknown"]),
+    st.sampled_from(["1", "-5", "x", "delete", "true", None]) | st.text(max_size=3),
+    st.sampled_from([*Operation, 9]),
+    st.booleans(),
+)
+def test_the_fast_way_for_one_config_of_a_topic_says_what_the_long_way_says(
+    name: str, resource_type: ResourceType, key: str, value: str | None, operation: int, legacy: bool
+) -> None:
+    change = ResourceChange(resource_type, name, (ConfigEntry(key, operation, value),), legacy)
+    other = ResourceChange(TOPIC, "another", ())
+    fast, _ = judge_changes([change, other], PLAIN_TOPICS)
+    # A repeated neighbour sends the whole request the long way.
+    long, *_ = judge_changes([change, other, other], PLAIN_TOPICS)
+    assert fast == long
+
+
+def test_defaults_beyond_their_bounds_refuse_every_change_of_a_group() -> None:
+    context = replace(ONE, controller_static=CONTROLLER | {"group.consumer.max.heartbeat.interval.ms": "1000"})
+    verdict = judged(sets(GROUP, "readers", share_session_timeout_ms="50000"), context)
+    maximum = "group.consumer.max.heartbeat.interval.ms"
+    assert verdict.message == f"consumer.heartbeat.interval.ms must be less than or equal to {maximum}"

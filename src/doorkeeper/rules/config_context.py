@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.rules.broker_config import in_force, stored_in_force
 from doorkeeper.rules.config_request import ResourceType
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.rules.topic_config import TopicDefaults
 
+_NOTHING: Final[Mapping[str, str]] = {}
 CORDONED_LOG_DIRS_LEVEL: Final = 30  # metadata.version 4.3-IV0 (MetadataVersion.isCordonedLogDirsSupported)
 
 
@@ -93,7 +94,7 @@ class Context:
     def stored(self, resource_type: int, name: str) -> Mapping[str, str]:
         """The dynamic configs stored for one resource."""
         # The number will do: it equals the member, and making the member of it costs more than the look-up.
-        return self.dynamic.get((cast("ResourceType", resource_type), name), {})
+        return self.dynamic.get((resource_type, name), _NOTHING)  # type: ignore[arg-type]
 
     @cached_property
     def controller(self) -> StaticConfig:

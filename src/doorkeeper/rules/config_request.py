@@ -1,13 +1,16 @@
 """A config change as the wire carries it, and the verdict on it.
 
+There is one of each for every resource of a request, and there may be ten thousand: hence tuples, which are made in
+half the time of frozen dataclasses.
+
 Sources: `IncrementalAlterConfigsRequest`, `AlterConfigsRequest`, `ConfigResource.Type`, `AlterConfigOp.OpType`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.rules.codes import ErrorCode
 
@@ -37,18 +40,19 @@ class Operation(IntEnum):
     SUBTRACT = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigEntry:
+class ConfigEntry(NamedTuple):
     """One key of a change. The operation may be a number that Kafka does not know; legacy changes have none."""
 
     name: str
     operation: int
-    value: str | None = field(repr=False)
-    """Left out of the text of the entry: it may be a password."""
+    value: str | None
+
+    def __repr__(self) -> str:
+        """Without the value: it may be a password."""
+        return f"ConfigEntry(name={self.name!r}, operation={self.operation!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceChange:
+class ResourceChange(NamedTuple):
     """All entries of one request for one resource; a legacy change (AlterConfigs) replaces all that is stored."""
 
     type: int
@@ -66,8 +70,7 @@ class Refusal:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceVerdict:
+class ResourceVerdict(NamedTuple):
     """The answer to one resource of a request."""
 
     type: int
@@ -77,8 +80,12 @@ class ResourceVerdict:
     rule: RuleId | None = None
     refused_by: tuple[int, ...] = ()
     """The brokers that would refuse it, where the verdict is a broker's."""
-    proposed: Mapping[str, str] | None = field(default=None, repr=False)
+    proposed: Mapping[str, str] | None = None
     """The configs that the resource has after an accepted change."""
+
+    def __repr__(self) -> str:
+        """Without the configs: there may be passwords among them."""
+        return f"ResourceVerdict{self[:-1]!r}"
 
     @property
     def accepted(self) -> bool:

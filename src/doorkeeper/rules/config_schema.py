@@ -135,7 +135,7 @@ def parse_value(
     value: ParsedValue = None
     if text is not None:
         value = _PARSERS[key.type](text)
-        if value is None or (key.type is ConfigType.CLASS and not (class_exists or could_be_a_class)(trim(text))):
+        if value is None or (key.type is _CLASS and not (class_exists or could_be_a_class)(trim(text))):
             return ConfigProblem(key.name, invalid_value(key.name, text, _REASONS[key.type].format(text)))
     if key.validator is None:
         return value
@@ -170,17 +170,22 @@ def _parse_boolean(text: str) -> bool | None:
     return False if equals_ignore_case(trimmed, "false") else None
 
 
-def _is_short_number(text: str) -> bool:
-    """Tell plain digits, which Python reads as Java does and which can't exceed an int: the usual case, made fast."""
-    return len(text) < 10 and text.isascii() and text.isdigit()
+def _parse_int(text: str) -> int | None:
+    """Plain digits Python reads as Java does, and a few can't exceed an int: the usual case, made fast."""
+    return int(text) if len(text) < 10 and text.isascii() and text.isdigit() else parse_int(trim(text))
 
 
+def _parse_long(text: str) -> int | None:
+    return int(text) if len(text) < 19 and text.isascii() and text.isdigit() else parse_long(trim(text))
+
+
+_CLASS: Final = ConfigType.CLASS
 _PARSERS: Final[Mapping[ConfigType, Callable[[str], ParsedValue]]] = {
     ConfigType.BOOLEAN: _parse_boolean,
     ConfigType.STRING: trim,
-    ConfigType.INT: lambda text: int(text) if _is_short_number(text) else parse_int(trim(text)),
+    ConfigType.INT: _parse_int,
     ConfigType.SHORT: lambda text: parse_short(trim(text)),
-    ConfigType.LONG: lambda text: int(text) if _is_short_number(text) else parse_long(trim(text)),
+    ConfigType.LONG: _parse_long,
     ConfigType.DOUBLE: lambda text: parse_double(trim(text)),
     ConfigType.LIST: split_list,
     ConfigType.CLASS: trim,

@@ -34,10 +34,9 @@ class Range:
         """Compare as Kafka does."""
         if not isinstance(value, _NUMBERS):
             return invalid_value(name, value, "Value must be non-null")
-        number = float(value)
-        if self.min is not None and number < float(self.min):
+        if self.min is not None and float(value) < float(self.min):
             return invalid_value(name, value, f"Value must be at least {show(self.min)}")
-        if self.max is not None and number > float(self.max):
+        if self.max is not None and float(value) > float(self.max):
             return invalid_value(name, value, f"Value must be no more than {show(self.max)}")
         return None
 

@@ -15,7 +15,7 @@ from doorkeeper.rules.static_config import UnknownStaticError
 from doorkeeper.rules.verdict import RuleId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from doorkeeper.rules.static_config import StaticConfig
 
@@ -80,7 +80,26 @@ def _bound(key: str, controller: StaticConfig) -> int:
 
 
 def _refusal_of_bounds(proposed: Mapping[str, str], controller: StaticConfig) -> Refusal | None:
-    for key, least, most in BOUNDS:
+    """Where the defaults agree among themselves, and that is known, only what the group sets can break a bound."""
+    if _DEFAULTS_AGREE not in controller.memo:
+        controller.memo[_DEFAULTS_AGREE] = _first_broken(BOUNDS, KINDS, {}, controller) is None
+    if not controller.memo[_DEFAULTS_AGREE]:
+        return _first_broken(BOUNDS, KINDS, proposed, controller)
+    kinds = {key.partition(".")[0] for key in proposed}
+    touched = [bound for bound in BOUNDS if bound[0] in proposed]
+    return _first_broken(touched, [kind for kind in KINDS if kind in kinds], proposed, controller)
+
+
+_DEFAULTS_AGREE: Final = "whether the default configs of groups are within their bounds"
+
+
+def _first_broken(
+    bounds: Iterable[tuple[str, str | None, str]],
+    kinds: Iterable[str],
+    proposed: Mapping[str, str],
+    controller: StaticConfig,
+) -> Refusal | None:
+    for key, least, most in bounds:
         if key.endswith(_NOT_DEFAULTED) and key not in proposed:
             continue
         try:
@@ -89,7 +108,7 @@ def _refusal_of_bounds(proposed: Mapping[str, str], controller: StaticConfig) ->
             continue
         if message is not None:
             return _invalid(RuleId.CONFIG_GROUP_BOUNDS, message)
-    for kind in KINDS:
+    for kind in kinds:
         message = _session_within_heartbeat(kind, proposed, controller)
         if message is not None:
             return _invalid(RuleId.CONFIG_GROUP_BOUNDS, message)

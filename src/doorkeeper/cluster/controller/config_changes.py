@@ -6,14 +6,15 @@ min.insync.replicas changes; here a partition has one replica, and its ELR is al
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, cast
+from operator import attrgetter
+from typing import Final, NamedTuple, Protocol, cast
 
 from kio.schema.errors import ErrorCode
 
 from doorkeeper.cluster.controller.controller_node import ControllerNode
-from doorkeeper.cluster.controller.decision import Decision, Failure, RecordBatch
+from doorkeeper.cluster.controller.decision import Decision, Failure, RecordBatch, collecting_later
 from doorkeeper.cluster.controller.features import ELR_VERSION
 from doorkeeper.cluster.image.configs import ConfigResourceType
 from doorkeeper.cluster.image.metadata import MetadataImage
@@ -38,6 +39,7 @@ StaticTable = Mapping[int, Mapping[str, str | None]]
 """Static configs by broker, as the controller remembers them where the log can't (metadata.version below ours)."""
 
 NO_TABLE: Final[StaticTable] = {}
+_BROKER, _BROKER_LOGGER = int(ConfigResourceType.BROKER), int(ConfigResourceType.BROKER_LOGGER)
 
 
 class WireEntry(Protocol):
@@ -60,8 +62,7 @@ class WireResource(Protocol):
     def configs(self) -> Sequence[WireEntry]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class AlterConfigsResourceResponse:
+class AlterConfigsResourceResponse(NamedTuple):
     error_code: int
     error_message: str | None
     resource_type: int
@@ -76,20 +77,23 @@ class AlterConfigsResponse:
 
 def changes_of(resources: Sequence[WireResource], *, legacy: bool) -> list[ResourceChange]:
     """A request of IncrementalAlterConfigs, or of AlterConfigs (`legacy`), for the rulebook."""
+    operation = _always_set if legacy else _operation
     return [
         ResourceChange(
-            type=resource.resource_type,
-            name=resource.resource_name,
-            entries=tuple(
-                [
-                    ConfigEntry(entry.name, getattr(entry, "config_operation", Operation.SET), entry.value)
-                    for entry in resource.configs
-                ]
-            ),
-            legacy=legacy,
+            resource.resource_type,
+            resource.resource_name,
+            tuple([ConfigEntry(entry.name, operation(entry), entry.value) for entry in resource.configs]),
+            legacy,
         )
         for resource in resources
     ]
+
+
+_operation: Final[Callable[[WireEntry], int]] = attrgetter("config_operation")
+
+
+def _always_set(_entry: WireEntry) -> int:
+    return Operation.SET
 
 
 def config_context(
@@ -129,15 +133,14 @@ def decide_alter_configs(
     """Judge each resource, and store those that pass. Loggers are not stored: the node whose they are applies them."""
     batch = RecordBatch()
     responses = []
-    for change, verdict in zip(changes, judge_changes(changes, context), strict=True):
-        failure = _failure_of(verdict)
-        if failure is None and change.type != ConfigResourceType.BROKER_LOGGER:
-            failure = batch.add(_records_of(image, change, verdict))
-        if failure is None:
-            response = AlterConfigsResourceResponse(ErrorCode.none, None, change.type, change.name)
-        else:
-            response = AlterConfigsResourceResponse(failure.code, failure.message, change.type, change.name)
-        responses.append(response)
+    with collecting_later():
+        for change, verdict in zip(changes, judge_changes(changes, context), strict=True):
+            code, message = int(verdict.code), verdict.message
+            if not code and change.type != _BROKER_LOGGER:
+                failure = batch.add(_records_of(image, change, verdict))
+                if failure is not None:
+                    code, message = failure
+            responses.append(AlterConfigsResourceResponse(code, message, change.type, change.name))
     return Decision(batch.records(validate_only=validate_only), AlterConfigsResponse(tuple(responses)))
 
 
@@ -148,7 +151,7 @@ def _failure_of(verdict: ResourceVerdict) -> Failure | None:
 def _records_of(image: MetadataImage, change: ResourceChange, verdict: ResourceVerdict) -> list[VersionedRecord]:
     assert verdict.proposed is not None
     # KAFKA-14136: setting a broker's config to what it is makes the broker look again, e.g. at a replaced key store.
-    again = [entry.name for entry in change.entries] if change.type == ConfigResourceType.BROKER else ()
+    again = [entry.name for entry in change.entries] if change.type == _BROKER else ()
     return config_records(change.type, change.name, image.configs.of(change.type, change.name), verdict.proposed, again)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from kio.schema.errors import ErrorCode
 
@@ -24,8 +26,7 @@ class Decision(Generic[R]):
     response: R
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """Why one item of a request is refused: Kafka's code, and a message fit for a client (Kafka's ApiError)."""
 
     code: ErrorCode
@@ -40,6 +41,18 @@ EXHAUSTED: Final = Failure(ErrorCode.throttling_quota_exceeded, "The throttling 
 def free_of_charge(_partitions: int) -> bool:
     """Nobody pays."""
     return True
+
+
+@contextmanager
+def collecting_later() -> Iterator[None]:
+    """Put off the search for garbage in cycles: a large decision makes tens of thousands of objects, and no cycle."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class RecordBatch:

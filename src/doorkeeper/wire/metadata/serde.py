@@ -6,7 +6,7 @@ From org.apache.kafka.server.common.serialization.AbstractApiMessageSerde.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from doorkeeper.errors import RecordError
 from doorkeeper.wire.metadata.schema import Message, read_struct, write_struct
@@ -28,8 +28,7 @@ class UnknownRecord:
     payload: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class VersionedRecord:
+class VersionedRecord(NamedTuple):
     """A record and the version that it has, or will have, on disk (Kafka's ApiMessageAndVersion)."""
 
     message: Message | UnknownRecord

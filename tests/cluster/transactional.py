@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -106,6 +106,14 @@ class CommittedReader:
             elif not (view.is_transactional and view.producer_id in self._dropping):
                 self.values += values_in(data[position : position + view.size])
             self.offset = view.last_offset + 1
+
+
+def described(connection: Connection, transactional_ids: Sequence[str]) -> Any:
+    """The answer to DescribeTransactions."""
+    request = make_request(DESCRIBE_TRANSACTIONS, 0, {"transactional_ids": transactional_ids})
+    # A transaction that has not begun has the start -1, and kio's reader knows no time before 1970.
+    frame = connection.exchange(request).replace(b"\xff" * 8, bytes(8))
+    return decode_response(DESCRIBE_TRANSACTIONS, 0, frame)
 
 
 class HandProducer:
@@ -233,11 +241,7 @@ class HandProducer:
 
     def state(self) -> str:
         """What DescribeTransactions says; an error's name if there is one."""
-        asked = {"transactional_ids": [self.transactional_id]}
-        frame = self.coordinator.exchange(make_request(DESCRIBE_TRANSACTIONS, 0, asked))
-        # A transaction that has not begun has the start -1, and kio's reader knows no time before 1970.
-        frame = frame.replace(b"\xff" * 8, bytes(8))
-        (state,) = decode_response(DESCRIBE_TRANSACTIONS, 0, frame).transaction_states
+        (state,) = described(self.coordinator, [self.transactional_id]).transaction_states
         return ErrorCode(state.error_code).name if state.error_code else str(state.transaction_state)
 
     def wait_for(self, state: str) -> None:

@@ -95,16 +95,11 @@ def _refuse(codes: Codes, request: TxnOffsetCommitRequest, code: ErrorCode) -> C
 
 
 def _answer(call: Call, codes: Codes) -> Any:
-    """In the order of the request."""
-    topics = [
-        {"name": topic.name, "partitions": [_partition(call, topic.name, one, codes) for one in topic.partitions]}
-        for topic in call.body.topics
-    ]
-    return call.answer({"topics": topics})
-
-
-def _partition(call: Call, topic: str, asked: Any, codes: Codes) -> dict[str, Any]:
-    return {"partition_index": asked.partition_index, "error_code": _told(call, codes[topic, asked.partition_index])}
+    """A topic stands there once, however often it was named."""
+    by_topic: dict[str, list[dict[str, Any]]] = {}
+    for (topic, index), code in codes.items():
+        by_topic.setdefault(topic, []).append({"partition_index": index, "error_code": _told(call, code)})
+    return call.answer({"topics": [{"name": name, "partitions": members} for name, members in by_topic.items()]})
 
 
 def _told(call: Call, code: ErrorCode) -> ErrorCode:

@@ -8,7 +8,7 @@ import pytest
 from tests.door.requests import PLACE, VERSIONS, Case, cases, codes_in, filled, header, messages_in, request_with
 
 from doorkeeper.door.in_place import may_breach
-from doorkeeper.door.judge import LAWFUL, judge_request
+from doorkeeper.door.judge import LAWFUL, Named, judge_request
 from doorkeeper.door.judged import Keeper, item_array
 from doorkeeper.door.refusal import Close, Partial, Whole, refuse
 from doorkeeper.door.shapes import ITEMS, is_refused_alone
@@ -25,7 +25,7 @@ CLOSED = {(35, 1), (35, 2)}
 """DescribeLogDirs before version 3: a code per directory of the broker only."""
 
 
-def nothing_exists(kind: Kind, name: str) -> bool:
+def nothing_exists(named: Named) -> bool:
     return False
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.door.requests import Case, filled, header, request_with
 
 from doorkeeper.door.conditions import CONDITIONS, deletes_only, removes_only, resets_all
-from doorkeeper.door.judge import LAWFUL, RequestVerdict, judge_request
+from doorkeeper.door.judge import LAWFUL, Named, RequestVerdict, judge_request
 from doorkeeper.door.judged import JUDGED_KINDS, Keeper
 from doorkeeper.rules.fields import Existing, identifiers_of, load_fields
 from doorkeeper.rules.rulebook import Rulebook
@@ -22,7 +22,7 @@ DELETE_GROUPS, DESCRIBE_CONFIGS, ALTER_CONFIGS, INCREMENTAL, ALTER_QUOTAS = 42, 
 
 def judge(api_key: int, version: int, body: Any, exists: bool | None = False, **changes: Any) -> RequestVerdict:
     rulebook, keeper = changes.get("rulebook", ENFORCED), changes.get("keeper", Keeper.EMBEDDED)
-    return judge_request(header(api_key, version), body, rulebook, keeper, lambda kind, name: exists)
+    return judge_request(header(api_key, version), body, rulebook, keeper, lambda named: exists)
 
 
 def case_of(api_key: int, version: int, kind: Kind) -> Case:
@@ -126,7 +126,7 @@ class TestWhatExists:
 
     def test_is_refused_where_the_request_does_more(self) -> None:
         asked, body = request_with(case_of(12, 4, Kind.GROUP_ID), LONG)
-        assert len(judge_request(asked, body, ENFORCED, exists=lambda kind, name: True).refused) == 1
+        assert len(judge_request(asked, body, ENFORCED, exists=lambda named: True).refused) == 1
 
     def test_is_unknown_unless_somebody_is_asked(self) -> None:
         body = replace(filled(DELETE_GROUPS, 2), groups_names=(LONG,))
@@ -134,14 +134,21 @@ class TestWhatExists:
 
     def test_does_not_help_a_client_id(self) -> None:
         asked = header(DELETE_GROUPS, 2, LONG)
-        verdict = judge_request(asked, filled(DELETE_GROUPS, 2), ENFORCED, exists=lambda kind, name: True)
+        verdict = judge_request(asked, filled(DELETE_GROUPS, 2), ENFORCED, exists=lambda named: True)
         assert [breach.field.kind for breach in verdict.refused] == [Kind.CLIENT_ID]
 
     def test_is_asked_about_over_long_names_only(self) -> None:
-        asked: list[tuple[Kind, str]] = []
+        asked: list[Named] = []
         body = replace(filled(DELETE_GROUPS, 2), groups_names=("short", LONG))
-        judge_request(header(DELETE_GROUPS, 2), body, ENFORCED, exists=lambda *name: asked.append(name))
-        assert asked == [(Kind.GROUP_ID, LONG)]
+        judge_request(header(DELETE_GROUPS, 2), body, ENFORCED, exists=asked.append)
+        assert [(one.field.kind, one.name) for one in asked] == [(Kind.GROUP_ID, LONG)]
+
+    def test_is_asked_with_what_stands_around_the_name(self) -> None:
+        asked: list[Named] = []
+        body = quota_change(entity_type="client-id")
+        judge_request(header(ALTER_QUOTAS, 1), body, ENFORCED, exists=asked.append)
+        (named,) = asked
+        assert (named.selected, named.owner, named.body) == ("client-id", body.entries[0].entity[0], body)
 
 
 def config_change(api_key: int, version: int, operations: list[int]) -> Any:

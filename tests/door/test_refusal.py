@@ -21,7 +21,7 @@ LONG = "n" * 250
 
 
 def judged(api_key: int, version: int, body: Any, client_id: str = "client") -> RequestVerdict:
-    return judge_request(header(api_key, version, client_id), body, ENFORCED, exists=lambda kind, name: False)
+    return judge_request(header(api_key, version, client_id), body, ENFORCED, exists=lambda named: False)
 
 
 def refused(api_key: int, version: int, body: Any, client_id: str = "client") -> Refusal:

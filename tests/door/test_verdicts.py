@@ -110,8 +110,16 @@ class TestBook:
         long_named = type(body)(groups=("g" * 250,), include_authorized_operations=False)
         for client_id, written in (("a", 1), ("b", 1), ("a", 0), (None, 1)):
             asked = header(15, 5, client_id)
-            verdict = judge_request(asked, long_named, ENFORCED, exists=lambda kind, name: False)
+            verdict = judge_request(asked, long_named, ENFORCED, exists=lambda named: False)
             assert len(book.note(verdict, asked, Door.BROKER, CALLER, NOW)) == written
+
+    def test_writes_the_first_refusal_down_whatever_was_evaluated_before(self) -> None:
+        book = VerdictBook()
+        modes = [
+            [one.mode for one in note(book, "c" * 250, rulebook=rulebook)]
+            for rulebook in (EVALUATED, ENFORCED, EVALUATED, ENFORCED)
+        ]
+        assert modes == [[Mode.EVALUATE], [Mode.ENFORCE], [], []]
 
     def test_counts_every_breach_by_kind_api_and_mode(self) -> None:
         book = VerdictBook()

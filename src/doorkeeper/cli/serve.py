@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from doorkeeper.cluster.node import OpenDoor
     from doorkeeper.cluster.process import NodeProcess
     from doorkeeper.cluster.server_config import NodeConfig
+    from doorkeeper.cluster.verdicts import Verdicts
 
 JSON_VERSION: Final = 1
 LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 LEVELS: Final = ("debug", "info", "warning", "error")
+VERDICT_LOG_HELP: Final = "Where to write, as JSON lines, who breaks the limits of identifiers; rotated and gzipped."
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -46,10 +48,17 @@ STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
     "--broker-override", "broker_overrides", multiple=True, metavar="ID:KEY=VALUE", help="Set a config of one broker."
 )
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--verdict-log", type=click.Path(path_type=Path, dir_okay=False), help=VERDICT_LOG_HELP)
 @click.option("--log-level", type=click.Choice(LEVELS), default="warning", show_default=True)
 @metrics_options
 def command(
-    file: Path | None, format_: str, log_level: str, metrics_host: str, metrics_port: int | None, **asked: Any
+    file: Path | None,
+    format_: str,
+    verdict_log: Path | None,
+    log_level: str,
+    metrics_host: str,
+    metrics_port: int | None,
+    **asked: Any,
 ) -> None:
     """Start a Kafka-compatible cluster: a combined node on 127.0.0.1, or what FILE (Kafka's server.properties) says."""
     with _lasting():
@@ -65,7 +74,21 @@ def command(
     except BadConfigurationError as error:
         name = "the configuration" if file is None else str(file)
         raise InputError("\n  ".join([f"{name} is refused:", *error.faults])) from None
-    run(_serve(NodeProcess(configs), configs, format_, (metrics_host, metrics_port)))
+    verdicts = _verdicts(verdict_log)
+    try:
+        run(_serve(NodeProcess(configs, verdicts), configs, format_, (metrics_host, metrics_port)))
+    finally:
+        verdicts.close()
+
+
+def _verdicts(path: Path | None) -> Verdicts:
+    from doorkeeper.cluster.verdicts import Verdicts
+    from doorkeeper.net.line_log import LineLog
+
+    try:
+        return Verdicts(None if path is None else LineLog(path))
+    except OSError as error:
+        raise InputError(f"can't write the verdict log {path}: {error.strerror or error}") from None
 
 
 @contextmanager

@@ -1,4 +1,5 @@
-"""One door of a node: lets requests in by the registry, hands each to its handler, and maps what goes wrong, once."""
+"""One door of a node: lets requests in by the registry and the rulebook, hands each to its handler, and maps what goes
+wrong, once."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from kio.schema.errors import ErrorCode
 
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.cluster.quorum import QuorumBusyError, QuorumStoppedError
+from doorkeeper.cluster.watch import Watch, merged, remaining
+from doorkeeper.door.refusal import Close, Partial, Whole
 from doorkeeper.errors import NetworkError, RemoteProtocolError, StorageError
 from doorkeeper.net.service import DECODE, Answer, Decode, Peer
 from doorkeeper.wire.codec import Request, RequestHeader
@@ -46,6 +49,8 @@ class DoorService(Generic[Role]):
         self._role = role
         self._handlers = handlers
         self.gate = gate
+        self.watch: Watch | None = None
+        """Judges identifiers; set before the door opens."""
 
     def handle_opaque(
         self, header: RequestHeader, frame: Frame, peer: Peer
@@ -63,12 +68,38 @@ class DoorService(Generic[Role]):
         return await answer if inspect.isawaitable(answer) else answer
 
     def dispatch(self, call: Call) -> Answer | Awaitable[Answer]:
-        """Let the handler answer; a request that was sent on in an Envelope begins here too."""
+        """Judge a request and let the handler answer; one that was sent on in an Envelope begins here too.
+
+        :raises RemoteProtocolError: for a refusal that the response has no room for: the connection is closed.
+        """
+        refusal = None if self.watch is None else self.watch.check(call)
+        if refusal is None:
+            return self._hand_over(call)
+        if isinstance(refusal, Whole):
+            return refusal.response
+        if isinstance(refusal, Close):
+            raise RemoteProtocolError(refusal.reason)
+        return self._serve_rest(call, refusal)
+
+    def refuse_login(self, request: Request, peer: Peer) -> Answer | None:
+        """The answer to a request of a login that is not let in; for these come before anybody handles requests."""
+        refusal = None if self.watch is None else self.watch.check(Call(request, peer, peer.principal))
+        return refusal.response if isinstance(refusal, Whole) else None
+
+    def _serve_rest(self, call: Call, refusal: Partial) -> Answer | Awaitable[Answer]:
+        answer = self._hand_over(remaining(call, refusal))
+        return _merged_later(call, refusal, answer) if inspect.isawaitable(answer) else merged(call, refusal, answer)
+
+    def _hand_over(self, call: Call) -> Answer | Awaitable[Answer]:
         try:
             answer = self._handlers[call.request.api_key](self._role, call)
         except Exception as error:
             return _answer_to_fault(call, error)
         return _guarded(call, answer) if inspect.isawaitable(answer) else answer
+
+
+async def _merged_later(call: Call, refusal: Partial, answer: Awaitable[Answer]) -> Answer:
+    return merged(call, refusal, await answer)
 
 
 async def _guarded(call: Call, answer: Awaitable[Answer]) -> Answer:

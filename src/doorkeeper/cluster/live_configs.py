@@ -13,11 +13,12 @@ from typing import Final, NamedTuple
 from doorkeeper.cluster.image.configs import ConfigResourceType
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.sasl_config import LISTENER_READS, SaslConfig, read_sasl_config
-from doorkeeper.cluster.server_config import MILLISECONDS, NodeConfig
+from doorkeeper.cluster.server_config import IDENTIFIER_LIMIT, MILLISECONDS, NodeConfig
 from doorkeeper.net.limits import Limits
 from doorkeeper.rules.broker_config import stored_in_force
 from doorkeeper.rules.config_schema import BROKER, GROUP, TOPIC, ConfigKey, Scope, load_schema
 from doorkeeper.rules.listener_config import parse_csv_map
+from doorkeeper.rules.rulebook import Rulebook
 from doorkeeper.rules.static_config import SCHEMA, UnlawfulError, View
 
 MAX_CONNECTIONS: Final = "max.connections"
@@ -52,7 +53,7 @@ _BY_KEY: Final[Mapping[str, Meaning]] = {
     "sasl.mechanism.inter.broker.protocol": Meaning(Effect.NOT_APPLICABLE, "brokers talk to the controller alone"),
     "sasl.enabled.mechanisms": Meaning(Effect.LIVE, "new connections log in with them"),
     "sasl.jaas.config": Meaning(Effect.LIVE, "new connections log in as its users, at a listener with PLAIN"),
-    "resource.identifier.limit.enable": Meaning(Effect.STORED, "judged and kept for the doors"),
+    IDENTIFIER_LIMIT: Meaning(Effect.LIVE, "the next request is judged by it"),
 }
 _BY_PART: Final[Mapping[str, Meaning]] = {
     "thread_pool": Meaning(Effect.NOT_APPLICABLE, "one event loop serves; there are no such threads"),
@@ -143,6 +144,15 @@ def sasl_in_force(config: NodeConfig, image: MetadataImage, listener: str) -> Sa
     :raises UnlawfulError: for what nobody could log in with; see `read_sasl_config`.
     """
     return read_sasl_config(_in_force(config, image, LISTENER_READS), listener)
+
+
+def rulebook_in_force(config: NodeConfig, image: MetadataImage) -> Rulebook:
+    """What the node's doors judge identifiers by: the switch as it is set, or else as the release has it."""
+    names = (str(config.node_id), "")
+    stored = (image.configs.of(ConfigResourceType.BROKER, name).get(IDENTIFIER_LIMIT) for name in names)
+    dynamic = next((text for text in stored if text is not None), None)
+    enabled = config.flag(IDENTIFIER_LIMIT) if dynamic is None else dynamic.strip().lower() == "true"
+    return Rulebook.of_release(config.release, enabled)
 
 
 def _in_force(config: NodeConfig, image: MetadataImage, listener_reads: frozenset[str]) -> View:

@@ -12,6 +12,8 @@ from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.sasl_config import SaslConfig
 from doorkeeper.cluster.server_config import NodeConfig
 from doorkeeper.net.authentication import Authentication
+from doorkeeper.net.service import Answer, Peer
+from doorkeeper.wire.codec import Request
 from doorkeeper.wire.sasl_login import PLAIN, Dialogue, PlainServer
 from doorkeeper.wire.scram import ScramCredential, ScramServer, made_up
 
@@ -23,13 +25,20 @@ class Logins:
     """Makes the authentication of one role's listeners."""
 
     def __init__(
-        self, config: NodeConfig, image: Callable[[], MetadataImage], gate: Callable[[], Awaitable[None] | None]
+        self,
+        config: NodeConfig,
+        image: Callable[[], MetadataImage],
+        gate: Callable[[], Awaitable[None] | None],
+        refuse: Callable[[Request, Peer], Answer | None],
     ) -> None:
-        """:param gate: gives what to wait for while the image is not up to date."""
+        """:param gate: gives what to wait for while the image is not up to date.
+        :param refuse: gives the answer to a login's request that the door refuses.
+        """
         self._delay = config.seconds("connection.failed.authentication.delay.ms")
         self._max_bytes = config.number("sasl.server.max.receive.size")
         self._image = image
         self._gate = gate
+        self._refuse = refuse
         self._secret = secrets.token_bytes(32)
 
     def at(self, sasl: SaslConfig) -> Authentication:
@@ -38,7 +47,7 @@ class Logins:
             name: partial(PlainServer, sasl.plain_users) if name == PLAIN else partial(self._scram, name)
             for name in sasl.mechanisms
         }
-        return Authentication(mechanisms, self._delay, self._max_bytes, self._gate)
+        return Authentication(mechanisms, self._delay, self._max_bytes, self._gate, self._refuse)
 
     def _scram(self, mechanism: str) -> ScramServer:
         return ScramServer(mechanism, partial(self._credential, mechanism), secrets.token_urlsafe(NONCE_BYTES))

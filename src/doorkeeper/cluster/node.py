@@ -8,20 +8,22 @@ import socket
 from collections.abc import Collection, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
+from doorkeeper.cluster import existing
 from doorkeeper.cluster.broker.channel import ControllerChannel
 from doorkeeper.cluster.broker.data_plane import open_data_plane
 from doorkeeper.cluster.broker.follower import MetadataFollower
 from doorkeeper.cluster.broker.lifecycle import BrokerLifecycle, Identity
 from doorkeeper.cluster.broker.peers import BrokerPeers
-from doorkeeper.cluster.broker.role import BrokerRole
+from doorkeeper.cluster.broker.role import BrokerRole, ImageSource
 from doorkeeper.cluster.controller_role import ControllerRole
 from doorkeeper.cluster.directories import NodeDirectories, known_cluster_id, new_cluster_id, open_directories
 from doorkeeper.cluster.handlers.table import registry_for
 from doorkeeper.cluster.image.configs import ConfigurationsImage
 from doorkeeper.cluster.image.metadata import MetadataImage
-from doorkeeper.cluster.live_configs import limits_in_force, sasl_in_force
+from doorkeeper.cluster.live_configs import limits_in_force, rulebook_in_force, sasl_in_force
 from doorkeeper.cluster.loggers import NodeLoggers
 from doorkeeper.cluster.logins import Logins
 from doorkeeper.cluster.metadata_log import MetadataLog
@@ -30,6 +32,9 @@ from doorkeeper.cluster.metering import NodeMeter, keep_meter
 from doorkeeper.cluster.quorum import MetadataQuorum
 from doorkeeper.cluster.sasl_config import SASL_PLAINTEXT
 from doorkeeper.cluster.server_config import UNSTABLE_VERSIONS, NodeConfig
+from doorkeeper.cluster.verdicts import Verdicts
+from doorkeeper.cluster.watch import Watch
+from doorkeeper.door.judge import Exists
 from doorkeeper.errors import InputError
 from doorkeeper.net.listener import Listener
 from doorkeeper.rules.listener_config import Endpoint
@@ -64,9 +69,18 @@ class OpenDoor:
 class Node:
     """A broker, a controller, or both in one."""
 
-    def __init__(self, config: NodeConfig, *, controller_address: tuple[str, int] | None = None) -> None:
-        """:param controller_address: where the controller is, if it is in this process on a port nobody chose."""
+    def __init__(
+        self,
+        config: NodeConfig,
+        *,
+        controller_address: tuple[str, int] | None = None,
+        verdicts: Verdicts | None = None,
+    ) -> None:
+        """:param controller_address: where the controller is, if it is in this process on a port nobody chose.
+        :param verdicts: where the doors' verdicts on identifiers go.
+        """
         self.config = config
+        self.verdicts = verdicts or Verdicts()
         self.controller: ControllerRole | None = None
         self.broker: BrokerRole | None = None
         self.doors: list[OpenDoor] = []
@@ -120,6 +134,7 @@ class Node:
         self._log.begin_epoch(quorum.now_ms())
         registry = registry_for(Door.CONTROLLER, unstable_versions=config.flag(UNSTABLE_VERSIONS))
         self.controller = ControllerRole(config, quorum, directories.metadata, registry, self._loggers, self.meter)
+        self._judge(Door.CONTROLLER, self.controller, quorum, lambda named: existing.in_image(quorum.image, named))
         await self._open(Door.CONTROLLER, config.controller_listeners, self.controller, in_flight=PIPELINE)
         self._spawn("quorum", quorum.run())
         advertised = {one.listener: (_told(one.host), one.port) for one in self.doors if one.door is Door.CONTROLLER}
@@ -143,6 +158,7 @@ class Node:
             config, directories.cluster_id, source, self._channel("forwarding"), registry, self._loggers, self.meter
         )
         self.broker = broker
+        self._judge(Door.BROKER, broker, source, partial(existing.at_broker, broker))
         await self._open(Door.BROKER, config.listeners, broker)
         lifecycle = BrokerLifecycle(
             self._identity(directories),
@@ -197,7 +213,7 @@ class Node:
         self, door: Door, endpoints: Collection[Endpoint], role: BrokerRole | ControllerRole, *, in_flight: int = 1
     ) -> None:
         config = self.config
-        logins = Logins(config, lambda: role.image, role.door.gate)
+        logins = Logins(config, lambda: role.image, role.door.gate, role.door.refuse_login)
         for endpoint in endpoints:
             limits = limits_in_force(config, MetadataImage.EMPTY, endpoint.listener, in_flight=in_flight)
             listener = Listener(
@@ -218,6 +234,16 @@ class Node:
                 raise InputError(f"can't listen on {where}: {error.strerror or error}") from error
             self._listeners[door].append(listener)
             self.doors.append(OpenDoor(door, config.node_id, endpoint.listener, listener.host, listener.port))
+
+    def _judge(self, door: Door, role: BrokerRole | ControllerRole, source: ImageSource, exists: Exists) -> None:
+        """Have a door's requests judged by the rulebook in force; the switch counts from the next one on."""
+        watch = Watch(door, rulebook_in_force(self.config, source.image), self.verdicts, exists)
+
+        def follow(image: MetadataImage) -> None:
+            watch.rulebook = rulebook_in_force(self.config, image)
+
+        source.subscribe(follow)
+        role.door.watch = watch
 
     def _apply_limits(self, image: MetadataImage) -> None:
         """Let dynamic configs count at the broker's doors."""

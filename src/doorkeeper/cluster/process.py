@@ -9,6 +9,7 @@ from typing import Final
 
 from doorkeeper.cluster.node import Node, OpenDoor
 from doorkeeper.cluster.server_config import NodeConfig
+from doorkeeper.cluster.verdicts import Verdicts
 from doorkeeper.wire.registry import Door
 
 LOGGER: Final = logging.getLogger("doorkeeper.node")
@@ -17,9 +18,12 @@ LOGGER: Final = logging.getLogger("doorkeeper.node")
 class NodeProcess:
     """`async with NodeProcess(configs) as nodes:` serves until the block ends."""
 
-    def __init__(self, configs: Sequence[NodeConfig]) -> None:
-        """:param configs: as `layout.lay_out` gives them, the controller's first."""
+    def __init__(self, configs: Sequence[NodeConfig], verdicts: Verdicts | None = None) -> None:
+        """:param configs: as `layout.lay_out` gives them, the controller's first.
+        :param verdicts: where the doors' verdicts on identifiers go.
+        """
         self._configs = configs
+        self.verdicts = verdicts or Verdicts()
         self.nodes: list[Node] = []
 
     @property
@@ -38,7 +42,7 @@ class NodeProcess:
         own_brokers = [config.node_id for config in self._configs if config.is_broker]
         try:
             for config in self._configs:
-                node = Node(config, controller_address=self._controller_address())
+                node = Node(config, controller_address=self._controller_address(), verdicts=self.verdicts)
                 await node.start(own_brokers)
                 self.nodes.append(node)
         except BaseException:

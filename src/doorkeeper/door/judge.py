@@ -14,8 +14,23 @@ from doorkeeper.rules.names import check_quota_entity
 from doorkeeper.rules.rulebook import Rulebook
 from doorkeeper.rules.verdict import Kind, Severity, Violation
 
-Exists: TypeAlias = Callable[[Kind, str], bool | None]
-"""(kind, name) -> whether there is such a thing already; None when nobody here can know."""
+
+class Named(NamedTuple):
+    """An over-long name in a request that only looks up or removes, with what it takes to look for it."""
+
+    field: Field
+    name: str
+    """The identifier itself, without what may stand around it in the string."""
+    selected: Any
+    """What the field beside it says (type of a resource, of a quota entity); None where the map names no such field."""
+    owner: Any
+    """What has the field, or has the array that the name stands in."""
+    body: Any
+    """The whole request."""
+
+
+Exists: TypeAlias = Callable[[Named], bool | None]
+"""Whether there is such a thing already; None when nobody here can know."""
 
 
 class Header(Protocol):
@@ -62,7 +77,7 @@ LAWFUL: Final = RequestVerdict()
 """The one verdict without breaches: compare by identity."""
 
 
-def nobody_knows(kind: Kind, name: str) -> bool | None:
+def nobody_knows(named: Named) -> bool | None:
     """The gateway's knowledge of what exists: so the requests that only look up or remove pass."""
     return None
 
@@ -108,8 +123,10 @@ def _judge(
             breach = _check(field, found, rulebook)
             if breach is None:
                 continue
-            spared = serves_existing(field, found.items[0] if found.items else body)
-            (served if spared and _may_exist(exists, breach) else breaches).append(breach)
+            spared = serves_existing(field, found.items[0] if found.items else body) and (
+                exists(Named(field, breach.identifier, _selected(field, found), found.owner, body)) is not False
+            )
+            (served if spared else breaches).append(breach)
     if not breaches and not served:
         return LAWFUL
     refused = tuple(one for one in breaches if rulebook.severity(one.violation) is Severity.REFUSED)
@@ -146,9 +163,8 @@ def _arrive(
 
 
 def _check(field: Field, found: _Found, rulebook: Rulebook) -> Breach | None:
-    selector = field.selector
-    selected = None if selector is None else getattr(found.owner, selector.field)
-    if selector is not None and not selector.selects(selected):
+    selected = _selected(field, found)
+    if field.selector is not None and not field.selector.selects(selected):
         return None
     identifier = field.identifier(found.value)
     if identifier is None:
@@ -161,6 +177,5 @@ def _check(field: Field, found: _Found, rulebook: Rulebook) -> Breach | None:
     return None if violation is None else Breach(field, violation, identifier, found.place)
 
 
-def _may_exist(exists: Exists, breach: Breach) -> bool:
-    assert breach.field.kind is not None
-    return exists(breach.field.kind, breach.identifier) is not False
+def _selected(field: Field, found: _Found) -> Any:
+    return None if field.selector is None else getattr(found.owner, field.selector.field)

@@ -87,6 +87,8 @@ class _Key(NamedTuple):
 
     kind: Kind
     api_key: int
+    mode: Mode
+    """When the switch is turned on, the first refusal is written down whatever was evaluated before."""
     digest: bytes
     """Of identifier and client id, so that long ones take no memory."""
 
@@ -129,7 +131,7 @@ class VerdictBook:
         for breach in verdict.breaches:
             mode = Mode.ENFORCE if id(breach) in refused else Mode.EVALUATE
             self._counts[_kind(breach), header.api_key, mode] += 1
-            if self._is_new(_key(breach, header)):
+            if self._is_new(_key(breach, mode, header)):
                 records.append(_record(breach, mode, header, door, caller, now))
         return records
 
@@ -153,13 +155,13 @@ def _kind(breach: Breach) -> Kind:
     return breach.field.kind
 
 
-def _key(breach: Breach, header: Header) -> _Key:
+def _key(breach: Breach, mode: Mode, header: Header) -> _Key:
     digest = blake2b(digest_size=16)
     for text in (breach.identifier, header.client_id or ""):
         encoded = text.encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(4, "big"))
         digest.update(encoded)
-    return _Key(_kind(breach), header.api_key, digest.digest())
+    return _Key(_kind(breach), header.api_key, mode, digest.digest())
 
 
 def _record(breach: Breach, mode: Mode, header: Header, door: Door, caller: Caller, now: float) -> VerdictRecord:

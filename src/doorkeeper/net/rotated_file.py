@@ -6,7 +6,6 @@ sort by age. A file put aside but not yet gzipped when the process ended is gzip
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import shutil
@@ -138,6 +137,8 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 def _compress(path: Path) -> None:
     """Replace a file by its gzipped form; a reader never sees half of it."""
+    import gzip  # not needed before the first file is full
+
     part = path.with_name(path.name + _PART)
     try:
         with path.open("rb") as plain, gzip.open(part, "wb", compresslevel=COMPRESS_LEVEL) as packed:

@@ -283,7 +283,7 @@ class ServerProtocol(asyncio.Protocol):
             self._spawn(self._log_in_after(closed, authentication, login, event))
             return
         try:
-            outcome = _outcome(login, event)
+            outcome = _outcome(authentication, login, event, self.peer)
         except Exception as error:
             ours = not isinstance(error, RemoteProtocolError)
             if ours:
@@ -363,8 +363,12 @@ def error_code_hint(error: Exception) -> int | None:
     return error.error_code_hint if isinstance(error, RemoteProtocolError) else None
 
 
-def _outcome(login: SaslLogin, event: RequestReceived | TokenReceived) -> Outcome:
+def _outcome(
+    authentication: Authentication, login: SaslLogin, event: RequestReceived | TokenReceived, peer: Peer
+) -> Outcome:
     if not isinstance(event, RequestReceived):
         return login.receive_token(bytes(event.frame))
     login.require_expected(event.header.api_key)
-    return login.receive(decode_request(event.frame, event.header))
+    request = decode_request(event.frame, event.header)
+    refused = authentication.refuse(request, peer)
+    return login.receive(request) if refused is None else Outcome(refused, refusal="the door does not let it in")

@@ -23,6 +23,7 @@ from doorkeeper.cluster.controller.features import SUPPORTED_FEATURES
 from doorkeeper.errors import DoorkeeperError, NetworkError
 from doorkeeper.rules.config_change import select_reported
 from doorkeeper.wire.broker_registration import BROKER_REGISTRATION
+from doorkeeper.wire.codes import wire_code
 from doorkeeper.wire.registry import VersionRange
 
 LOGGER: Final = logging.getLogger("doorkeeper.broker")
@@ -126,7 +127,7 @@ class BrokerLifecycle:
                 self.epoch = response.broker_epoch
                 LOGGER.info("broker %d has registered, epoch %d", self._identity.node_id, self.epoch)
                 return
-            name = ErrorCode(response.error_code).name
+            name = wire_code(response.error_code).name
             if response.error_code != ErrorCode.duplicate_broker_registration or loop.time() > deadline:
                 raise RegistrationRefusedError(f"The controller refuses broker {self._identity.node_id}: {name}")
             LOGGER.info("another broker %d has a session, waiting for its end", self._identity.node_id)

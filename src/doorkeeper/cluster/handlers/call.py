@@ -42,6 +42,8 @@ class Call:
     principal: str
     is_forwarded: bool = False
     """Whether a broker sent it on in an Envelope."""
+    forwarded_from: str = ""
+    """The client's own address then."""
 
     @property
     def body(self) -> Any:
@@ -50,6 +52,11 @@ class Call:
     @property
     def version(self) -> int:
         return self.request.api_version
+
+    @property
+    def address(self) -> str:
+        """Where the client is."""
+        return self.forwarded_from or self.peer.address
 
     def answer(self, values: Values) -> Any:
         """The response with these values; see `messages.fill`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from kio.schema.errors import ErrorCode
@@ -41,7 +42,8 @@ async def at_controller(controller: ControllerRole, call: Call) -> Any:
         request = decode_request(frame, header)
     except RemoteProtocolError:
         return call.answer({"error_code": ErrorCode.unsupported_version})
-    answer = await _answered(controller, Call(request, call.peer, principal, is_forwarded=True))
+    address = str(ip_address(bytes(envelope.client_host_address)))
+    answer = await _answered(controller, Call(request, call.peer, principal, is_forwarded=True, forwarded_from=address))
     if answer is None:
         return call.answer({"error_code": ErrorCode.unknown_server_error})
     return call.answer({"error_code": ErrorCode.none, "response_data": _encoded(request, answer)})

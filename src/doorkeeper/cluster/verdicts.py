@@ -1,0 +1,41 @@
+"""Where the verdicts of a process's doors go: counters for all of them, a line for each offender and hour."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.door.judge import Header, RequestVerdict
+from doorkeeper.door.verdicts import Caller, VerdictBook
+from doorkeeper.wire.registry import Door
+
+if TYPE_CHECKING:
+    from doorkeeper.net.line_log import LineLog
+
+LOGGER: Final = logging.getLogger("doorkeeper.verdicts")
+
+
+class Verdicts:
+    """Shared by all doors of a process, so that an offender who knocks at several is written down once."""
+
+    def __init__(self, log: LineLog | None = None, clock: Callable[[], float] = time.time) -> None:
+        """:param log: the verdict log; without one, lines go to the process's own log as information."""
+        self.book = VerdictBook()
+        """What has been counted, for metrics."""
+        self.log = log
+        self._clock = clock
+
+    def note(self, verdict: RequestVerdict, header: Header, door: Door, caller: Caller) -> None:
+        """Take note of a request with breaches."""
+        for record in self.book.note(verdict, header, door, caller, self._clock()):
+            if self.log is None:
+                LOGGER.info("%s", record.to_json())
+            else:
+                self.log.write(record.to_json())
+
+    def close(self) -> None:
+        """Have every line on the disk."""
+        if self.log is not None:
+            self.log.close()

@@ -26,7 +26,11 @@ from doorkeeper.wire.messages import api_name, message_classes
 from doorkeeper.wire.registry import Door
 
 SWITCH = "resource.identifier.limit.enable"
-QUIET = {"auto.create.topics.enable": "false", "offsets.topic.num.partitions": "1"}
+QUIET = {
+    "auto.create.topics.enable": "false",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+}
 NO_ROOM = {(35, 1), (35, 2)}
 """DescribeLogDirs before version 3: a code per directory of the broker only."""
 
@@ -73,10 +77,7 @@ def served() -> list[Any]:
 def cases(door: Door, api_key: int) -> Iterator[Case]:
     lowest, highest = registry_for(door, unstable_versions=True)[api_key]
     for version in range(lowest, highest + 1):
-        for field in judged_fields(api_key, version, Keeper.EMBEDDED):
-            # Whether a transaction exists is not known before there is a coordinator for it.
-            if (api_key, field.kind) != (10, Kind.TRANSACTIONAL_ID):
-                yield Case(version, field)
+        yield from (Case(version, field) for field in judged_fields(api_key, version, Keeper.EMBEDDED))
 
 
 def expected_code(case: Case) -> int:

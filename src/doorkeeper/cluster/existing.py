@@ -41,7 +41,7 @@ def at_broker(broker: BrokerRole, named: Named) -> bool | None:
     if kind in (Kind.MEMBER_ID, Kind.GROUP_INSTANCE_ID):
         return _member_exists(broker, named)
     if kind is Kind.TRANSACTIONAL_ID:
-        return None if TRANSACTIONS in broker.image.topics.by_name else False
+        return _transaction_exists(broker, named.name)
     known = in_image(broker.image, named)
     if not known and _is_group_config(named):
         return _group_exists(broker, named.name)
@@ -87,6 +87,15 @@ def _member_exists(broker: BrokerRole, named: Named) -> bool | None:
     if group is None:
         return False
     return named.name in (group.members if named.field.kind is Kind.MEMBER_ID else group.static_members)
+
+
+def _transaction_exists(broker: BrokerRole, transactional_id: str) -> bool | None:
+    if TRANSACTIONS not in broker.image.topics.by_name:
+        return False
+    partition = broker.data.transactions.find(transactional_id)
+    if isinstance(partition, ErrorCode):
+        return None
+    return transactional_id in partition.coordinator.state.transactions
 
 
 def _groups_with(broker: BrokerRole, group_id: str) -> CoordinatorState | bool | None:

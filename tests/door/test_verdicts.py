@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.door.requests import filled, header
 
 from doorkeeper.door.judge import LAWFUL, RequestVerdict, judge_request
-from doorkeeper.door.verdicts import MAX_SHOWN, SECONDS_PER_HOUR, Caller, Mode, VerdictBook, VerdictRecord
+from doorkeeper.door.verdicts import MAX_SHOWN, SECONDS_PER_HOUR, Caller, HourMemory, Mode, VerdictBook, VerdictRecord
 from doorkeeper.rules.rulebook import Rulebook
 from doorkeeper.rules.verdict import Kind
 from doorkeeper.wire.registry import Door
@@ -133,13 +133,13 @@ class TestBook:
 
     @pytest.mark.parametrize(("offenders", "written", "overflow"), [(5, 5, 0), (6, 5, 1), (50, 5, 45)])
     def test_is_bounded_and_counts_what_goes_beyond(self, offenders: int, written: int, overflow: int) -> None:
-        book = VerdictBook(max_remembered=5)
+        book = VerdictBook(HourMemory(5))
         lines = [line for number in range(offenders) for line in note(book, f"{number:0250}")]
-        assert (len(lines), book.remembered, book.overflow) == (written, written, overflow)
+        assert (len(lines), len(book.memory), book.overflow) == (written, written, overflow)
         assert sum(book.counts.values()) == offenders
 
     def test_has_room_again_in_the_next_hour(self) -> None:
-        book = VerdictBook(max_remembered=1)
+        book = VerdictBook(HourMemory(1))
         note(book, "a" * 250)
         assert note(book, "b" * 250) == []
         assert len(note(book, "b" * 250, NOW + SECONDS_PER_HOUR)) == 1

@@ -80,7 +80,7 @@ class Node:
         :param verdicts: where the doors' verdicts on identifiers go.
         """
         self.config = config
-        self.verdicts = verdicts or Verdicts()
+        self.verdicts = (verdicts or Verdicts()).of_node()
         self.controller: ControllerRole | None = None
         self.broker: BrokerRole | None = None
         self.doors: list[OpenDoor] = []
@@ -92,6 +92,7 @@ class Node:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._loggers = NodeLoggers()
         self.meter = NodeMeter(config)
+        self.meter.verdicts = self.verdicts.book
         self._logins: dict[str, Logins] = {}
         """By listener, where there is SASL."""
         self._applied_configs: ConfigurationsImage | None = None

@@ -1,7 +1,7 @@
 """Verdict records: who was refused, or would have been, and what they were told (one JSON line each).
 
 The fields are those of the audit's findings, so that the audit reads these lines back. Names are an attacker's strings:
-they are escaped and cut before they get here. How many lines there are is bounded by `VerdictBook`.
+they are escaped and cut before they get here. How many lines there are is bounded by `HourMemory`.
 """
 
 from __future__ import annotations
@@ -93,15 +93,40 @@ class _Key(NamedTuple):
     """Of identifier and client id, so that long ones take no memory."""
 
 
-class VerdictBook:
-    """Counts verdicts, and lets each through once per (kind, value, API, client) and hour. Bounded in memory."""
+class HourMemory:
+    """Who has been written down in this hour. Bounded; shared by the books whose lines go to one place."""
 
     def __init__(self, max_remembered: int = MAX_REMEMBERED) -> None:
         self._max_remembered = max_remembered
         self._hour = 0
         self._seen: set[_Key] = set()
+        self.overflow = 0
+        """New offenders that were not written down because the hour's room was used up."""
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    def is_new(self, key: _Key, now: float) -> bool:
+        """Whether it is to be written down; from then on it is remembered."""
+        hour = int(now // SECONDS_PER_HOUR)
+        if hour != self._hour:
+            self._hour = hour
+            self._seen.clear()
+        if key in self._seen:
+            return False
+        if len(self._seen) >= self._max_remembered:
+            self.overflow += 1
+            return False
+        self._seen.add(key)
+        return True
+
+
+class VerdictBook:
+    """Counts verdicts, and lets each through once per (kind, value, API, client) and hour."""
+
+    def __init__(self, memory: HourMemory | None = None) -> None:
+        self.memory = HourMemory() if memory is None else memory
         self._counts: Counter[tuple[Kind, int, Mode]] = Counter()
-        self._overflow = 0
 
     @property
     def counts(self) -> Mapping[tuple[Kind, int, Mode], int]:
@@ -111,12 +136,7 @@ class VerdictBook:
     @property
     def overflow(self) -> int:
         """New offenders that were not written down because the hour's room was used up."""
-        return self._overflow
-
-    @property
-    def remembered(self) -> int:
-        """How many were written down in the current hour."""
-        return len(self._seen)
+        return self.memory.overflow
 
     def note(
         self, verdict: RequestVerdict, header: Header, door: Door, caller: Caller, now: float
@@ -125,29 +145,14 @@ class VerdictBook:
 
         :param now: seconds since the epoch.
         """
-        self._turn_to(int(now // SECONDS_PER_HOUR))
         refused = set(map(id, verdict.refused))
         records = []
         for breach in verdict.breaches:
             mode = Mode.ENFORCE if id(breach) in refused else Mode.EVALUATE
             self._counts[_kind(breach), header.api_key, mode] += 1
-            if self._is_new(_key(breach, mode, header)):
+            if self.memory.is_new(_key(breach, mode, header), now):
                 records.append(_record(breach, mode, header, door, caller, now))
         return records
-
-    def _turn_to(self, hour: int) -> None:
-        if hour != self._hour:
-            self._hour = hour
-            self._seen.clear()
-
-    def _is_new(self, key: _Key) -> bool:
-        if key in self._seen:
-            return False
-        if len(self._seen) >= self._max_remembered:
-            self._overflow += 1
-            return False
-        self._seen.add(key)
-        return True
 
 
 def _kind(breach: Breach) -> Kind:

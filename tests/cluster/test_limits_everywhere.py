@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from time import monotonic
 from typing import Any, NamedTuple
 
 import pytest
+from tests.cluster.coordinators import have_coordinators
 from tests.cluster.running import RunningCluster
 from tests.door.requests import PLACE, Case, codes_in, messages_in, request_with
-from tests.door.sockets import SECONDS, Client, ClosedByServerError
+from tests.door.sockets import Client, ClosedByServerError
 
 from doorkeeper.cluster.handlers.table import registry_for
 from doorkeeper.door.judged import Keeper, judged_fields
 from doorkeeper.door.shapes import ITEMS, is_refused_alone
 from doorkeeper.rules.fields import identifier_version
 from doorkeeper.rules.verdict import Kind
-from doorkeeper.wire.defaults import build
-from doorkeeper.wire.messages import api_name, message_classes
+from doorkeeper.wire.messages import api_name
 from doorkeeper.wire.registry import Door
 
 SWITCH = "resource.identifier.limit.enable"
@@ -54,16 +53,6 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Door, Doors
         yield {
             door: Doors(*(held.enter_context(Client(cluster.address(door))) for cluster in clusters)) for door in Door
         }
-
-
-def have_coordinators(cluster: RunningCluster) -> None:
-    """Ask for the coordinator of a group and of a transaction until there is one, so that both clusters have them."""
-    deadline = monotonic() + SECONDS
-    with Client(cluster.address(Door.BROKER)) as client:
-        for key_type in (0, 1):
-            asked = build(message_classes(10, 4).request, {"key_type": key_type, "coordinator_keys": ("any",)})
-            while client.ask(asked).coordinators[0].error_code:
-                assert monotonic() < deadline
 
 
 def served() -> list[Any]:

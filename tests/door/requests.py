@@ -91,7 +91,8 @@ def _filled(
         elif one.name == target:
             values[one.name] = value
         elif shape.kafka_type == "string" and one.name not in values:
-            values[one.name] = f"{one.name}-{index}"
+            # No underscores: names of client software have none.
+            values[one.name] = f"{one.name}-{index}".replace("_", "-")
     if selector is not None and len(rest) == 0 and names:
         values[selector.field] = _selecting(selector)
     return build(entity, values)

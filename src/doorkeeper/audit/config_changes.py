@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from doorkeeper.audit.schemas import Verdict
-from doorkeeper.audit.sightings import BOTH_DOORS
+from doorkeeper.audit.sightings import BOTH_DOORS, BROKER_DOOR, CONTROLLER_DOOR
 from doorkeeper.rules.config_change import (
     BrokerContext,
     BrokerDoor,
@@ -32,7 +32,6 @@ from doorkeeper.rules.config_change import (
 from doorkeeper.rules.javatext import parse_int
 from doorkeeper.rules.redaction import HIDDEN, shown
 from doorkeeper.rules.verdict import RuleId
-from doorkeeper.wire.registry import Door
 
 ALTER_CONFIGS: Final = 33
 INCREMENTAL_ALTER_CONFIGS: Final = 44
@@ -215,19 +214,19 @@ def judge_change(seen: Change, known: KnownConfigs = NOTHING_KNOWN) -> ChangeVer
     return _refused(refusals) if refusals else _LAWFUL
 
 
-def _refused(refusals: Mapping[Door, ResourceVerdict]) -> ChangeVerdict:
+def _refused(refusals: Mapping[str, ResourceVerdict]) -> ChangeVerdict:
     first = next(iter(refusals.values()))
     assert first.rule is not None
-    door = BOTH_DOORS if len(refusals) == len(Door) else next(iter(refusals)).value
+    door = next(iter(refusals)) if len(refusals) == 1 else BOTH_DOORS
     return ChangeVerdict(Verdict.REFUSED, door, first.rule.value, int(first.code), first.message or "")
 
 
-def _refusals(seen: Change, context: Context) -> dict[Door, ResourceVerdict]:
+def _refusals(seen: Change, context: Context) -> dict[str, ResourceVerdict]:
     changes = [seen.change, seen.change] if seen.repeated else [seen.change]
     node = _node(seen.change)
-    doors: dict[Door, BrokerDoor | ControllerDoor] = {
-        Door.BROKER: BrokerDoor(node),
-        Door.CONTROLLER: ControllerDoor(node),
+    doors: dict[str, BrokerDoor | ControllerDoor] = {
+        BROKER_DOOR: BrokerDoor(node),
+        CONTROLLER_DOOR: ControllerDoor(node),
     }
     refusals = {}
     for door, place in doors.items():

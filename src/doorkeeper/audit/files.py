@@ -68,7 +68,7 @@ def list_files(source: str) -> list[InputFile]:
 
 
 def _listed(source: str) -> Iterator[InputFile]:
-    system, path, prefix = _resolve(source)
+    system, path, prefix = resolve(source)
     if not _GLOB.search(path) or system.get_file_info(path).type is not arrow_fs.FileType.NotFound:
         infos = _under(system, path)
     else:
@@ -93,7 +93,7 @@ def _under(system: Any, path: str) -> list[Any]:
     return [info] if info.type is arrow_fs.FileType.File else []
 
 
-def _resolve(source: str) -> tuple[Any, str, str]:
+def resolve(source: str) -> tuple[Any, str, str]:
     """(file system, path in it, what to put before its paths to get back to what readers open)."""
     if not _URI.match(source):
         from pathlib import Path
@@ -115,7 +115,7 @@ def _one_line(error: Exception) -> str:
 
 def open_file(path: str, start: int = 0) -> Readable:
     """The file's bytes from there on, as they are stored."""
-    system, name, _ = _resolve(path)
+    system, name, _ = resolve(path)
     if start:
         stream = system.open_input_file(name)
         stream.seek(start)
@@ -142,7 +142,7 @@ def open_text(path: str) -> Readable:
 
     Reading a torn one raises OSError where it tears.
     """
-    system, name, _ = _resolve(path)
+    system, name, _ = resolve(path)
     opened: Readable = system.open_input_stream(name, compression=compression_of(path))
     return opened
 

@@ -28,8 +28,12 @@ _LOCAL_DEFAULTS: Final = {
     "spark.ui.enabled": "false",
     "spark.driver.memory": "2g",
     "spark.driver.host": "localhost",
+    "spark.ui.showConsoleProgress": "false",  # ours says more
+    "spark.log.level": "ERROR",
     "spark.sql.shuffle.partitions": "8",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+    # What is left after reading is small: one task for it beats eight, and interpreting beats compiling.
+    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+    "spark.sql.codegen.wholeStage": "false",
 }
 _DELTA: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HOUR: Final = "hour"
+DAY: Final = "day"
 _COUNTED: Final = ("range_start", "line", "count", "first_seen", "last_seen")
 SIGHTING_KEY: Final = tuple(name for name in SIGHTINGS.names if name not in _COUNTED)
 _SAME_REQUEST: Final = ("source", "kind", "value", "value_hex", "where", "api", "api_version", "client_id", "principal")

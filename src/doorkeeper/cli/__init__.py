@@ -30,6 +30,7 @@ _COMMANDS: Final = {
     "gateway": ("doorkeeper.cli.gateway", "Stand before a real Kafka cluster: judge, count, refuse."),
     "rules": ("doorkeeper.cli.rules", "Print the whole rulebook, or the field map of Kafka's requests."),
     "metadata": ("doorkeeper.cli.metadata", "Look into a metadata log or a snapshot."),
+    "audit": ("doorkeeper.cli.audit", "Tell who would be refused, from logs and stored data, on Apache Spark."),
 }
 
 

@@ -18,7 +18,16 @@ import numpy as np
 from doorkeeper.audit.config_changes import CHANGE_APIS
 from doorkeeper.audit.readers import ReadOptions
 from doorkeeper.audit.requests.identifiers import shortest_limit
-from doorkeeper.audit.requests.lines import COMPLETED, DOCUMENT, OUTSIDE, Ignored, Malformed, parse_line, time_of
+from doorkeeper.audit.requests.lines import (
+    COMPLETED,
+    DOCUMENT,
+    OUTSIDE,
+    Ignored,
+    Malformed,
+    Request,
+    parse_line,
+    time_of,
+)
 from doorkeeper.audit.requests.reading import api_of, first_version, note_request
 from doorkeeper.audit.schemas import Outcome
 from doorkeeper.audit.sightings import Tally
@@ -93,7 +102,7 @@ class Kernel:
                 self._drop_outside(block, starts, headers, decode)
         for index in sorted(decode):
             headers[index] = None
-            self._read_line(block[starts[index] : ends[index]], self._line + index + 1)
+            self._note(parse_line(block[starts[index] : ends[index]]), self._line + index + 1)
         self._callers.update(headers)
         self._line += len(ends)
 
@@ -206,8 +215,15 @@ class Kernel:
         since, until = self._options.since, self._options.until
         return (since is not None and time < since) or (until is not None and time >= until)
 
-    def _read_line(self, line: bytes, number: int) -> None:
+    def read_line(self, line: bytes, number: int, time: int) -> None:
+        """Count one line of a topic; the record's time stands in where the line has none of its own."""
         parsed = parse_line(line)
+        if isinstance(parsed, Request) and parsed.time is None:
+            parsed = Request(time, parsed.document)
+        self._line += 1
+        self._note(parsed, number)
+
+    def _note(self, parsed: Request | Ignored | Malformed, number: int) -> None:
         if isinstance(parsed, Malformed):
             self._tally.add_total(Outcome.MALFORMED, parsed.reason, number)
         elif isinstance(parsed, Ignored):

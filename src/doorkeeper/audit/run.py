@@ -1,0 +1,156 @@
+"""One audit: sources to sightings, sightings to findings, findings to tables, summary and report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from pyarrow import fs as arrow_fs
+
+from doorkeeper.audit.config_changes import NOTHING_KNOWN, KnownConfigs
+from doorkeeper.audit.data_source import read_sightings
+from doorkeeper.audit.files import resolve
+from doorkeeper.audit.judging import Judge
+from doorkeeper.audit.progress import Progress
+from doorkeeper.audit.readers import READERS, ReadOptions, load
+from doorkeeper.audit.report import render_report
+from doorkeeper.audit.schemas import SourceKind
+from doorkeeper.audit.session import task_slots
+from doorkeeper.audit.sources import Inputs, find_inputs
+from doorkeeper.audit.stages import find, find_alike, only_once, summarise_sightings, with_judgements, with_places
+from doorkeeper.audit.summarising import Frame, Read, summarise
+from doorkeeper.audit.summary import Summary
+from doorkeeper.audit.tables import TableFormat, Tables
+from doorkeeper.rules.reported_config import select_reported
+from doorkeeper.rules.rulebook import Release, Rulebook
+from doorkeeper.rules.verdict import Kind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SUMMARY_FILE = "summary.json"
+REPORT_FILE = "report.html"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """What an audit is asked to do."""
+
+    sources: tuple[str, ...]
+    out: str
+    release: Release = Release.V5
+    strict: bool = False
+    since: int | None = None
+    """Microseconds since the epoch, like `until`."""
+    until: int | None = None
+    table_format: TableFormat = TableFormat.PARQUET
+    brokers: Mapping[int, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    """The server.properties of brokers, by id."""
+    now: datetime | None = None
+    """The run's own time; None: the clock's."""
+    bootstrap_server: str | None = None
+    """Of the cluster whose topics are sources."""
+    kafka_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def read_options(self) -> ReadOptions:
+        """What readers are told."""
+        brokers = {str(number): select_reported(static) for number, static in self.brokers.items()}
+        return ReadOptions(self.strict, self.since, self.until, brokers)
+
+    @property
+    def rulebook(self) -> Rulebook:
+        """By what is judged."""
+        return Rulebook.of_release(self.release)
+
+
+def run_audit(spark: SparkSession, options: AuditOptions, progress: Progress) -> Summary:
+    """Read, judge, and write everything to the output folder.
+
+    :raises InputError: for sources that can't be read.
+    """
+    inputs = find_inputs(options.sources)
+    progress.found(inputs)
+    rows = read_rows(spark, inputs, options)
+    rows = rows.persist()
+    try:
+        with progress.stage("reading", inputs.total_bytes):
+            rows.count()
+        judge = Judge(options.rulebook, known_configs(spark, inputs, options))
+        tables = Tables(spark, options.out, options.table_format)
+        with progress.stage("judging"):
+            sightings = tables.save_sightings(summarise_sightings(rows))
+            judged = with_judgements(only_once(sightings), judge).persist()
+            findings = tables.save_findings(find(judged).unionByName(find_alike(sightings)))
+        with progress.stage("summing up"):
+            summary = summarise(rows, sightings, judged, findings, _frame(inputs, options), enforced(options.rulebook))
+            judged.unpersist()
+    finally:
+        rows.unpersist()
+    save_documents(options.out, summary)
+    return summary
+
+
+def enforced(rulebook: Rulebook) -> list[str]:
+    """The kinds whose breach the release refuses."""
+    return [kind.value for kind in Kind if kind is Kind.CONFIG_CHANGE or rulebook.enforces(kind)]
+
+
+def read_rows(spark: SparkSession, inputs: Inputs, options: AuditOptions) -> DataFrame:
+    """The sightings of all sources, with their places in the files."""
+    slots = task_slots(spark)
+    parts = []
+    for kind in inputs.files:
+        ranges = inputs.ranges(kind, slots)
+        rows = read_sightings(spark, kind, ranges, options.read_options)
+        several = len({one.file for one in ranges}) < len(ranges)
+        parts.append(with_places(rows) if several else rows)
+    if inputs.topics:
+        from doorkeeper.audit.topics import read_topic
+
+        parts.extend(read_topic(spark, topic, options) for topic in inputs.topics)
+    return reduce(lambda one, other: one.unionByName(other), parts)
+
+
+def known_configs(spark: SparkSession, inputs: Inputs, options: AuditOptions) -> KnownConfigs:
+    """What sources and options tell of the configs in force; an option beats a source."""
+    known = NOTHING_KNOWN
+    for kind in inputs.files:
+        loader = READERS[kind].known_configs
+        if loader is not None:
+            read: Callable[..., KnownConfigs] = load(loader)
+            known = read(spark, inputs.ranges(kind, 1), options.read_options)
+    return replace(known, brokers={**known.brokers, **options.brokers}) if options.brokers else known
+
+
+def _frame(inputs: Inputs, options: AuditOptions) -> Frame:
+    reads = [
+        Read(
+            kind=kind.value,
+            location=", ".join(inputs.locations[kind]),
+            files=len(files),
+            bytes=sum(file.size for file in files),
+        )
+        for kind, files in inputs.files.items()
+    ]
+    if inputs.topics:
+        reads.append(Read(SourceKind.TOPIC.value, ", ".join(inputs.topics), 0, 0))
+    generated = options.now or datetime.now(UTC)
+    return Frame(options.release.value, generated, options.since, options.until, tuple(reads))
+
+
+def save_documents(out: str, summary: Summary) -> None:
+    """Write `summary.json` and `report.html` beside the tables."""
+    system, folder, _ = resolve(out)
+    _save(system, f"{folder}/{SUMMARY_FILE}", summary.to_json())
+    _save(system, f"{folder}/{REPORT_FILE}", render_report(summary))
+
+
+def _save(system: Any, path: str, text: str) -> None:
+    if isinstance(system, arrow_fs.LocalFileSystem):
+        system.create_dir(path.rpartition("/")[0])
+    with system.open_output_stream(path) as out:
+        out.write(text.encode("utf-8"))

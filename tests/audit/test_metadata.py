@@ -200,6 +200,17 @@ def test_a_default_binds_only_brokers_without_a_value_of_their_own(tmp_path: Pat
     }
 
 
+def test_a_bad_value_of_one_broker_is_not_held_against_the_default(tmp_path: Path) -> None:
+    messages = (
+        broker(num_io_threads="8"),
+        config("1", "num.io.threads", "9999"),
+        config("1", "background.threads", "20"),
+        config("", "log.cleaner.threads", "2"),
+        config("", "min.insync.replicas", "1"),
+    )
+    assert verdicts(tmp_path, *messages) == {"broker 1: num.io.threads=9999": "CONFIG_THREAD_POOL"}
+
+
 def test_without_static_configs_what_depends_on_them_could_not_be_judged(tmp_path: Path) -> None:
     old = log(tmp_path, config("1", "num.io.threads", "9999"), config("1", "log.message.timestamp.type", "CreateTime"))
     registration = write_batch(
@@ -313,6 +324,15 @@ def _all_rows(folder: Path) -> list[dict[str, Any]]:
     """What all tasks together give: one for each file of the directory."""
     files = sorted((folder / "__cluster_metadata-0").iterdir())
     return [row for path in files for row in rows_of(read_range, path)]
+
+
+def test_segments_of_other_topics_are_no_metadata_even_where_the_folder_is_named_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "orders-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(batch([acl(1, host=LONG)]))
+    assert rows_of(read_range, path) == []
+    path.parent.rename(tmp_path / "copied")
+    assert sightings(rows_of(read_range, tmp_path / "copied" / path.name)) == [("acl_host", LONG)]
 
 
 def test_segments_follow_one_another(tmp_path: Path) -> None:

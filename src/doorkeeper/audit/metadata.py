@@ -16,6 +16,7 @@ from doorkeeper.audit.files import list_files, open_file
 from doorkeeper.audit.metadata_state import MetadataState, Place, Replay
 from doorkeeper.audit.readers import ByteRange, ReadOptions
 from doorkeeper.audit.schemas import Outcome, SourceKind
+from doorkeeper.audit.segments import METADATA_TOPIC, topic_of
 from doorkeeper.audit.sightings import Tally
 from doorkeeper.audit.stored_configs import controller_of
 from doorkeeper.audit.stored_state import sightings_of
@@ -71,7 +72,8 @@ def files_beside(path: str) -> list[MetadataFile]:
 
 def read_range(work: ByteRange, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """The sightings and totals of a whole directory, given for the first of its files; nothing for the others."""
-    if metadata_file(work.file) is None:
+    topic = topic_of(work.file)
+    if metadata_file(work.file) is None or (topic is not None and topic[0] != METADATA_TOPIC):
         return
     files = files_beside(work.file)
     if files and files[0].path != work.file:

@@ -78,13 +78,24 @@ class Known:
 def config_sightings(state: MetadataState, given: Mapping[str, Mapping[str, str]]) -> Iterator[Told]:
     """Every stored config that is refused, or can't be judged."""
     known = _known(state, given)
-    own = {(BROKER, str(number)): _stored(state, str(number)) for number in known.static}
+    own = {(BROKER, str(number)): _lawful_alone(str(number), state, known) for number in known.static}
     kept = yield from _sift(DEFAULT, state, known, own)
     for resource_type, name in sorted(state.configs):
         if resource_type != BROKER:
             yield from _judge_other(resource_type, name, state, controller_of(given), kept)
         elif name != DEFAULT:
             yield from _sift(name, state, known, {(BROKER, DEFAULT): kept})
+
+
+def _lawful_alone(name: str, state: MetadataState, known: Known) -> dict[str, str]:
+    """A broker's own configs without those that it refuses whatever the default is: the default is not to blame."""
+    sifting = _sift(name, state, known, {})
+    while True:
+        try:
+            next(sifting)
+        except StopIteration as end:
+            kept: dict[str, str] = end.value
+            return kept
 
 
 def _stored(state: MetadataState, name: str) -> dict[str, str]:
@@ -154,11 +165,12 @@ def _sift(
     number = parse_int(name)
     concerned = sorted(known.static) if number is None else [number]
     stored = state.configs.get((BROKER, name), {})
+    others_set = {key for configs in others.values() for key in configs}
     kept: dict[str, str] = {}
     for key in sorted(stored, key=lambda one: (stored[one][1][:2], one)):
         value, place = stored[key]
         proposed = {**kept, key: value}
-        contexts = {one: _broker_context(one, known, state, proposed.keys()) for one in concerned}
+        contexts = {one: _broker_context(one, known, state, proposed.keys() | others_set) for one in concerned}
         context = Context(brokers=contexts, dynamic=others, features=state.features, plugins=None)
         verdict = _judge(name, proposed, context)
         if not verdict.accepted:
@@ -171,14 +183,14 @@ def _sift(
     return kept
 
 
-def _broker_context(number: int, known: Known, state: MetadataState, proposed: Set[str]) -> BrokerContext:
-    """A broker that runs with the pools it is known to run with, as far as they are proposed anew."""
+def _broker_context(number: int, known: Known, state: MetadataState, judged: Set[str]) -> BrokerContext:
+    """A broker that runs with the pools it is known to run with, as far as they are part of what is judged."""
     static = known.static.get(number)
     if static is None:
         return BrokerContext()
     stored = {**_stored(state, DEFAULT), **_stored(state, str(number))}
     running = {**known.applied[number], **{key: stored[key] for key in known.unsure[number] & stored.keys()}}
-    return BrokerContext(static, {key: value for key, value in running.items() if key in proposed})
+    return BrokerContext(static, {key: value for key, value in running.items() if key in judged})
 
 
 def _doubt(key: str, value: str, concerned: list[int], known: Known) -> str | None:

@@ -139,6 +139,23 @@ def _strings(field: Field, client_id: str | None, body: Any) -> Iterator[_Found]
     return _descend(steps_of(field.path), body, (), None)
 
 
+def identifiers_of(header: Header, body: Any, keeper: Keeper = Keeper.EMBEDDED) -> Iterator[tuple[Field, str]]:
+    """Every identifier of a decoded request that the keeper judges, lawful or not, with the field that says its kind.
+
+    :raises LookupError: for an API or a version that the field map does not know.
+    """
+    for field in judged_fields(header.api_key, header.api_version, keeper):
+        for found in _strings(field, header.client_id, body):
+            identifier = field.identifier(found.value) if _is_selected(field, found) else None
+            if identifier is not None:
+                yield field, identifier
+
+
+def _is_selected(field: Field, found: _Found) -> bool:
+    selector = field.selector
+    return selector is None or selector.selects(getattr(found.owner, selector.field))
+
+
 def _descend(steps: tuple[Step, ...], owner: Any, items: tuple[Any, ...], place: int | None) -> Iterator[_Found]:
     """All strings at the end of the path, in the request's order; null arrays, structs and strings hold none."""
     (name, array), *rest = steps

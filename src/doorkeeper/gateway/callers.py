@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from doorkeeper.door.verdicts import Caller
+from doorkeeper.wire.registry import Door
 
 ANONYMOUS: Final = "User:ANONYMOUS"
 UNKNOWN_SOFTWARE: Final = "unknown"
@@ -17,6 +18,7 @@ class Client:
 
     address: str
     listener: str
+    door: Door = Door.BROKER
     certificate: str | None = None
     """The principal that its certificate names."""
     login: str | None = None
@@ -28,6 +30,11 @@ class Client:
     def principal(self) -> str:
         """Who it is in verdicts: as it logged in, or by its certificate, or nobody."""
         return self.login or self.certificate or ANONYMOUS
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells it from others: all but the number of its connection."""
+        return (self.principal, self.address, self.listener, self.software_name, self.software_version)
 
     def as_caller(self) -> Caller:
         """As verdicts want it."""

@@ -25,6 +25,13 @@ from doorkeeper.gateway.response_stream import ResponseStream
 LOGGER: Final = logging.getLogger("doorkeeper.gateway")
 
 
+class Counts(Protocol):
+    """Bytes received, of all connections."""
+
+    from_clients: int
+    from_upstream: int
+
+
 class Reception(Protocol):
     """What receives connections: one door of the gateway."""
 
@@ -39,6 +46,16 @@ class Reception(Protocol):
     @property
     def observed(self) -> bool:
         """Whether every request is noted."""
+
+    def route(self, connection: ClientConnection) -> Reception:
+        """Which door the connection is for, itself or another, by the name that the client asked for.
+
+        :raises DoorkeeperError: when there is none.
+        """
+
+    @property
+    def population(self) -> Counts:
+        """What is counted."""
 
     def admit(self, connection: ClientConnection) -> str | None:
         """Let a connection in, or say why not."""
@@ -97,6 +114,7 @@ class ClientConnection(asyncio.Protocol):
         self.last_active = self.loop.time()
         self.upstream_is_full = False
         self._reception = reception
+        self._counts = reception.population
         self._pending: Pending = deque()
         self._upstream: UpstreamConnection | None = None
         self._requests: RequestStream | None = None
@@ -120,7 +138,11 @@ class ClientConnection(asyncio.Protocol):
         self.transport.set_write_buffer_limits(high=self.limits.write_buffer_bytes)
         if not self.address:
             self.address = str((transport.get_extra_info("peername") or ("",))[0])
-        refusal = self._reception.admit(self)
+        try:
+            self._reception = self._reception.route(self)
+            refusal = self._reception.admit(self)
+        except DoorkeeperError as error:
+            refusal = str(error)
         if refusal is not None:
             LOGGER.info("refused a connection from %s: %s", self.address, refusal)
             self.abort()
@@ -131,6 +153,7 @@ class ClientConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.last_active = self.loop.time()
+        self._counts.from_clients += len(data)
         requests = self._requests
         if requests is None:
             # uvloop begins to read after `connection_made`, whatever that has said.
@@ -203,8 +226,9 @@ class ClientConnection(asyncio.Protocol):
         if self._draining:
             self.drain()
         elif self._early:
-            self.data_received(bytes(self._early))
-            self._early.clear()
+            early, self._early = bytes(self._early), bytearray()
+            self._counts.from_clients -= len(early)
+            self.data_received(early)
         self._end_requests()
         self.regulate()
 
@@ -249,6 +273,7 @@ class ClientConnection(asyncio.Protocol):
     def receive_upstream(self, data: bytes) -> None:
         """Bytes from upstream."""
         self.last_active = self.loop.time()
+        self._counts.from_upstream += len(data)
         responses = self._responses
         if responses is None or self.transport is None:
             return

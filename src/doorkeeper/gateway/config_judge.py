@@ -6,7 +6,6 @@ is, for their values are judged by the active controller alike on both paths, an
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Awaitable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Final, Protocol
@@ -64,7 +63,6 @@ class ConfigJudge:
     def __init__(self, judge: Judge, cluster: Cluster) -> None:
         self._judge = judge
         self._cluster = cluster
-        self.counts: Counter[tuple[RuleId, Became]] = Counter()
 
     async def judge(self, request: Request, facts: DoorFacts, client: Client) -> Partial | Whole | Close | None:
         """What is refused of a change; None for nothing."""
@@ -106,7 +104,9 @@ class ConfigJudge:
         became = Became.ENFORCE if self._mode is Mode.ENFORCE else Became.EVALUATE
         for verdict in verdicts:
             assert verdict.rule is not None
-            self.counts[verdict.rule, became] += 1
+            self._judge.offenders.note(
+                verdict.rule, api_name(request.api_key), became, client.as_caller(), request.client_id
+            )
             self._judge.write(_record(verdict, became, request, facts, client, self._judge.clock()))
 
 

@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from doorkeeper.errors import NetworkError
@@ -17,17 +18,19 @@ from doorkeeper.gateway.client_connection import ClientConnection, UpstreamConne
 from doorkeeper.gateway.gatekeeper import DoorFacts, Gatekeeper, House
 from doorkeeper.gateway.limits import GatewayLimits
 from doorkeeper.gateway.plans import Plans
+from doorkeeper.gateway.proxy_protocol import ProxyHeaderReader
+from doorkeeper.gateway.tls import asked_name, principal_of
+from doorkeeper.rules.javatext import escape_for_display
 
 LOGGER: Final = logging.getLogger("doorkeeper.gateway")
 WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))  # noqa: S104 - recognised, not bound
 SWEEPS_PER_IDLE_TIME: Final = 4
 
-Candidates = Callable[[], Iterable[Address]]
-"""Where a door's connections go: real addresses, the best first."""
 
-
-def bind(host: str, port: int, *, backlog: int, reuse_port: bool) -> socket.socket:
+def bind(host: str, port: int, *, backlog: int | None, reuse_port: bool) -> socket.socket:
     """A socket that listens already, so that nobody who is told the address comes too early.
+
+    :param backlog: None to take the address and not listen.
 
     :raises OSError: when the address can't be had.
     """
@@ -40,7 +43,8 @@ def bind(host: str, port: int, *, backlog: int, reuse_port: bool) -> socket.sock
         if reuse_port:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         made.bind(address)
-        made.listen(backlog)
+        if backlog is not None:
+            made.listen(backlog)
         made.setblocking(False)
     except OSError:
         made.close()
@@ -56,6 +60,8 @@ class Population:
         self.connections: set[ClientConnection] = set()
         self.accepted = 0
         self.refused = 0
+        self.from_clients = self.from_upstream = 0
+        """Bytes received."""
         self._per_address: Counter[str] = Counter()
         self._gone = asyncio.Event()
 
@@ -107,29 +113,40 @@ class Population:
         return 0
 
 
+@dataclass(frozen=True, slots=True)
+class DoorWays:
+    """How one door is connected to the rest of the gateway."""
+
+    candidates: Callable[[], Iterable[Address]]
+    """Where its connections go: real addresses, the best first."""
+    locate: Callable[[str], Locate]
+    """(local address of a connection) -> where nodes are for that client."""
+    route: Callable[[str | None], GatewayDoor | None] | None = None
+    """(name asked for by TLS) -> the door of that name; None where doors have ports of their own."""
+
+
 class GatewayDoor:
-    """One listening address (`client_connection.Reception`)."""
+    """One address, or one name at an address (`client_connection.Reception`)."""
 
     def __init__(
         self,
         house: House,
         facts: DoorFacts,
-        candidates: Candidates,
-        locate: Callable[[str], Locate],
+        ways: DoorWays,
         population: Population,
         *,
         tls: ssl.SSLContext | None = None,
-        upstream_tls: Callable[[str], ssl.SSLContext | None] = lambda _: None,
+        upstream_tls: ssl.SSLContext | None = None,
+        proxy_protocol: bool = False,
     ) -> None:
-        """:param locate: (local address of the connection) -> where nodes are for that client."""
         self.house = house
         self.facts = facts
         self.population = population
         self.port = 0
-        self._candidates = candidates
-        self._locate = locate
+        self._ways = ways
         self._tls = tls
         self._upstream_tls = upstream_tls
+        self._proxy_protocol = proxy_protocol
         self._server: asyncio.Server | None = None
 
     @property
@@ -148,12 +165,31 @@ class GatewayDoor:
         """Accept what comes to a socket that listens."""
         self.port = listening.getsockname()[1]
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: ClientConnection(self), sock=listening, ssl=self._tls)
+        if self._proxy_protocol:
+            self._server = await loop.create_server(self._read_header, sock=listening)
+        else:
+            self._server = await loop.create_server(self._make_connection, sock=listening, ssl=self._tls)
+
+    def _make_connection(self) -> ClientConnection:
+        return ClientConnection(self)
+
+    def _read_header(self) -> ProxyHeaderReader:
+        return ProxyHeaderReader(self._make_connection, self._tls)
 
     def close(self) -> None:
         """Accept no more."""
         if self._server is not None:
             self._server.close()
+
+    def route(self, connection: ClientConnection) -> GatewayDoor:
+        assert connection.transport is not None
+        if self._ways.route is None:
+            return self
+        name = asked_name(connection.transport.get_extra_info("ssl_object"))
+        door = self._ways.route(name)
+        if door is None:
+            raise NetworkError(f"nobody is called {escape_for_display(name or '')} here")
+        return door
 
     def admit(self, connection: ClientConnection) -> str | None:
         return self.population.admit(connection)
@@ -164,17 +200,17 @@ class GatewayDoor:
     def gatekeeper(self, connection: ClientConnection) -> Gatekeeper:
         assert connection.transport is not None
         local = str((connection.transport.get_extra_info("sockname") or ("",))[0])
-        client = Client(connection.address, self.facts.listener)
-        return Gatekeeper(self.house, self.facts, client, self._locate(local))
+        client = Client(connection.address, self.facts.listener, self.facts.door)
+        client.certificate = principal_of(connection.transport.get_extra_info("peercert"))
+        return Gatekeeper(self.house, self.facts, client, self._ways.locate(local))
 
     async def connect(self, protocol: UpstreamConnection) -> None:
         loop = asyncio.get_running_loop()
         faults = []
-        for host, port in self._candidates():
+        for host, port in self._ways.candidates():
             try:
                 async with asyncio.timeout(self.limits.connect_seconds):
-                    tls = self._upstream_tls(host)
-                    await loop.create_connection(lambda: protocol, host, port, ssl=tls)
+                    await loop.create_connection(lambda: protocol, host, port, ssl=self._upstream_tls)
             except TimeoutError:
                 faults.append(f"{host}:{port}: no connection within {self.limits.connect_seconds:g} s")
             except OSError as error:

@@ -14,7 +14,9 @@ from doorkeeper.door.verdicts import VerdictBook, VerdictRecord
 from doorkeeper.errors import DoorkeeperError
 from doorkeeper.gateway.callers import Client
 from doorkeeper.gateway.modes import RULEBOOK, Mode, Modes
+from doorkeeper.gateway.telemetry import Offenders
 from doorkeeper.wire.codec import Request, RequestHeader
+from doorkeeper.wire.messages import api_name
 from doorkeeper.wire.registry import Door
 
 LOGGER: Final = logging.getLogger("doorkeeper.gateway")
@@ -33,6 +35,7 @@ class Judge:
         self.book = VerdictBook()
         self.clock = clock
         self.write = write
+        self.offenders = Offenders()
         self.failures: Counter[str] = Counter()
         """How often the judge itself failed, by the name of the fault."""
 
@@ -49,8 +52,12 @@ class Judge:
         if not breaches:
             return ()
         refused = self._with_mode(breaches, Mode.ENFORCE)
+        caller = client.as_caller()
+        for breach in breaches:
+            mode = Mode.ENFORCE if breach in refused else Mode.EVALUATE
+            self.offenders.note(breach.violation.rule, api_name(request.api_key), mode, caller, request.client_id)
         verdict = RequestVerdict(breaches, found.served, refused)
-        for record in self.book.note(verdict, request, door, client.as_caller(), self.clock()):
+        for record in self.book.note(verdict, request, door, caller, self.clock()):
             self.write(record)
         return refused
 

@@ -61,6 +61,7 @@ class NodePorts:
         self._path = path
         self._given = given
         self._option = option
+        self._name = str(kind) if given is None else f"{kind} {given}"
         self._ports: dict[int, int] = {}
 
     def assign(self, node_id: int, after: int, is_free: Callable[[int], bool]) -> int:
@@ -77,18 +78,14 @@ class NodePorts:
         if self._path is None:
             return self._choose(node_id, after, is_free)
         with _locked(self._path) as document:
-            kept = document.setdefault("ports", {}).setdefault(str(self.kind), {})
+            kept = document.setdefault("ports", {}).setdefault(self._name, {})
             self._ports.update((int(key), int(value)) for key, value in kept.items())
             port = self._ports.get(node_id)
-            if port is None or not self._in_range(port):
+            if port is None:
                 port = kept[str(node_id)] = self._choose(node_id, after, is_free)
         return port
 
-    def _in_range(self, port: int) -> bool:
-        return self._given is None or self._given.first <= port <= self._given.last
-
     def _choose(self, node_id: int, after: int, is_free: Callable[[int], bool]) -> int:
-        self._ports.pop(node_id, None)
         taken = set(self._ports.values())
         if self._given is not None:
             candidates = (port for port in range(self._given.first, self._given.last + 1) if port not in taken)

@@ -60,6 +60,10 @@ class Offered:
         self.upstream: Mapping[int, VersionRange] = {}
         """What upstream said last."""
 
+    def forget(self) -> None:
+        """Narrow anew: the settings have changed."""
+        self._narrowed.clear()
+
     def narrow(self, version: int, frame: bytes) -> bytes:
         """The response with the gateway's ranges.
 

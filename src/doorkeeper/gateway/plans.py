@@ -14,6 +14,8 @@ from doorkeeper.door.judged import Keeper, body_limits, judged_fields
 from doorkeeper.gateway.address_table import address_row
 from doorkeeper.gateway.modes import Mode, Modes
 from doorkeeper.gateway.responses import Responder, responder_for
+from doorkeeper.rules.fields import identifier_version
+from doorkeeper.rules.names import MAX_NAME_LENGTH
 from doorkeeper.rules.verdict import Kind
 from doorkeeper.wire.memory import remembered
 from doorkeeper.wire.messages import (
@@ -33,6 +35,7 @@ from doorkeeper.wire.walking import Walk, WalkGenerator
 ALTER_CONFIGS: Final = 33
 INCREMENTAL_ALTER_CONFIGS: Final = 44
 CONFIG_CHANGES: Final = frozenset((ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS))
+MAX_STRING_BYTES: Final = 32767
 _TALKED: Final = frozenset((API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE))
 """What says who the client is: always looked into."""
 
@@ -66,9 +69,16 @@ class Plans(dict[int, Plan]):
 
     def __init__(self, modes: Modes, *, unstable_versions: bool = False, pass_unknown: bool = False) -> None:
         super().__init__()
+        self.change(modes, unstable_versions=unstable_versions, pass_unknown=pass_unknown)
+
+    def change(self, modes: Modes, *, unstable_versions: bool, pass_unknown: bool) -> None:
+        """Take other settings; they count from the next request on, on open connections too."""
+        self.clear()
         self.modes = modes
         self.unstable_versions = unstable_versions
         self.pass_unknown = pass_unknown
+        self.longest_client_id = MAX_NAME_LENGTH if modes.judges_identifiers else MAX_STRING_BYTES
+        """Bytes of a client id that need no second look."""
 
     def find(self, api_key: int, version: int) -> Plan | None:
         """The plan, or None for what is withdrawn."""
@@ -82,7 +92,10 @@ class Plans(dict[int, Plan]):
         """Whether the version is one that the gateway can read, and one that it lets in."""
         if not is_known(api_key, version):
             return False
-        return self.unstable_versions or version <= newest_stable_version(api_key)
+        if version <= newest_stable_version(api_key):
+            return True
+        added = version == identifier_version(api_key) == newest_version(api_key) + 1
+        return self.unstable_versions and (version <= newest_version(api_key) or added)
 
 
 def make_plan(api_key: int, version: int, modes: Modes) -> Plan:

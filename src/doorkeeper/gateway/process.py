@@ -3,81 +3,71 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
-import socket
+import ssl
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Coroutine
+from contextlib import ExitStack
 from typing import Any, Final
 
+from doorkeeper.door.verdicts import VerdictRecord
 from doorkeeper.errors import DoorkeeperError, InputError, NetworkError
 from doorkeeper.gateway.address_table import NodeKind
-from doorkeeper.gateway.addresses import Address, Locate
 from doorkeeper.gateway.cluster_reader import ClusterReader
 from doorkeeper.gateway.config_judge import ConfigJudge
-from doorkeeper.gateway.doors import SWEEPS_PER_IDLE_TIME, WILDCARDS, GatewayDoor, Population, bind
-from doorkeeper.gateway.gatekeeper import DoorFacts, House
+from doorkeeper.gateway.doors import SWEEPS_PER_IDLE_TIME, Population
+from doorkeeper.gateway.gatekeeper import House
+from doorkeeper.gateway.identity_log import IdentityLog
 from doorkeeper.gateway.judging import Judge
-from doorkeeper.gateway.node_ranks import NodePorts
 from doorkeeper.gateway.offered import Offered
 from doorkeeper.gateway.plans import Plans
 from doorkeeper.gateway.settings import GatewaySettings
-from doorkeeper.gateway.topology import Topology
+from doorkeeper.gateway.street import OpenDoor, Street
+from doorkeeper.gateway.telemetry import Sample
+from doorkeeper.gateway.tls import load_files, server_context
 from doorkeeper.gateway.upstream import Opener, describe_nodes
-from doorkeeper.wire.registry import Door
+from doorkeeper.net.line_log import LineLog
 
 LOGGER: Final = logging.getLogger("doorkeeper.gateway")
 SHORTEST_SWEEP_SECONDS: Final = 0.1
-_OPTIONS: Final = {NodeKind.BROKER: "--node-ports", NodeKind.CONTROLLER: "--controller-ports"}
-
-
-@dataclass(frozen=True, slots=True)
-class OpenDoor:
-    """A door, for the start-up card."""
-
-    kind: NodeKind
-    node_id: int | None
-    host: str
-    port: int
 
 
 class GatewayProcess:
     """`start`, then `stop`; `doors` says where it listens."""
 
     def __init__(self, settings: GatewaySettings, *, reuse_port: bool = False) -> None:
+        """:raises InputError: when a file of the settings can't be used.
+        :raises OSError: when a log can't be opened.
+        """
         self.settings = settings
-        self._reuse_port = reuse_port
-        plans = Plans(settings.modes, unstable_versions=settings.unstable_versions, pass_unknown=settings.pass_unknown)
-        self.judge = Judge(settings.modes, lambda record: LOGGER.info("%s", record.to_json()), time.time)
-        self._opener = Opener(settings.client_id)
-        self.configs: ConfigJudge | None = None
-        if settings.modes.judges_configs:
-            reader = ClusterReader(self._opener, lambda: self._candidates(NodeKind.BROKER, None))
-            self.configs = ConfigJudge(self.judge, reader)
-        self.house = House(plans, self.judge, Offered(plans), self.configs)
-        self.topology = Topology(self._open_node)
+        self._plans = Plans(
+            settings.modes, unstable_versions=settings.unstable_versions, pass_unknown=settings.pass_unknown
+        )
+        self._logs: list[LineLog] = []
+        self._closing = ExitStack()
+        self._verdicts = self._open_log("verdict_log")
+        identities = self._open_log("identity_log")
+        self.judge = Judge(settings.modes, self._write_verdict, time.time)
+        self._opener = Opener(settings.client_id, settings.security)
+        self._tls: ssl.SSLContext | None = None if settings.tls is None else server_context(settings.tls)
+        self._reader = ClusterReader(self._opener, lambda: self.street.bootstrap_addresses(NodeKind.BROKER))
+        self._offered = Offered(self._plans)
+        house = House(
+            self._plans,
+            self.judge,
+            self._offered,
+            ConfigJudge(self.judge, self._reader),
+            None if identities is None else IdentityLog(identities.write, time.time),
+        )
         self.population = Population(settings.limits)
+        self.street = Street(settings, house, self.population, self._spawn, self._tls, reuse_port=reuse_port)
         self.is_ready = False
-        self._sides = {NodeKind.BROKER: settings.brokers}
-        if settings.controllers is not None:
-            self._sides[NodeKind.CONTROLLER] = settings.controllers
-        self._ports = {
-            kind: NodePorts(kind, settings.state, side.node_ports, _OPTIONS[kind]) for kind, side in self._sides.items()
-        }
-        self._doors: dict[tuple[NodeKind, int | None], GatewayDoor] = {}
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._turn = 0
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def doors(self) -> list[OpenDoor]:
         """Where it listens: the bootstrap addresses first."""
-        return [
-            OpenDoor(kind, node_id, self._sides[kind].listen[0], door.port)
-            for (kind, node_id), door in sorted(
-                self._doors.items(), key=lambda one: (one[0][0], -1 if one[0][1] is None else one[0][1])
-            )
-        ]
+        return self.street.doors
 
     async def start(self) -> None:
         """Open the bootstrap doors, then ask the cluster for its nodes and open theirs.
@@ -85,10 +75,9 @@ class GatewayProcess:
         :raises OSError: when an address can't be bound.
         :raises InputError: when the ports don't suffice for the nodes.
         """
-        for kind in self._sides:
-            await self._open_bootstrap(kind)
+        await self.street.open()
         await self.refresh()
-        for error in self.topology.unreachable.values():
+        for error in self.street.topology.unreachable.values():
             if isinstance(error, InputError):
                 raise error
         self._spawn(self._keep_refreshing())
@@ -96,109 +85,99 @@ class GatewayProcess:
 
     async def stop(self) -> None:
         """Take no more connections and requests, let what was asked be answered, close."""
-        for task in self._tasks:
+        self.is_ready = False
+        for task in list(self._tasks):
             task.cancel()
-        for door in self._doors.values():
-            door.close()
+        self.street.close()
         left = await self.population.drain(self.settings.limits.drain_seconds)
         if left:
             LOGGER.warning("%d connections did not drain in %g s", left, self.settings.limits.drain_seconds)
+        self._closing.close()
 
-    def _spawn(self, work: Any) -> None:
+    def change(self, settings: GatewaySettings) -> list[str]:
+        """Take other settings while running, on open connections too; returns what only a restart can change.
+
+        :raises InputError: when a file of the settings can't be used: then nothing changes.
+        """
+        if settings.tls is not None and self._tls is not None:
+            server_context(settings.tls)  # may raise: before anything has changed
+            load_files(self._tls, settings.tls)
+        before, self.settings = self.settings, settings
+        self._plans.change(
+            settings.modes, unstable_versions=settings.unstable_versions, pass_unknown=settings.pass_unknown
+        )
+        self._offered.forget()
+        self.judge.modes = settings.modes
+        self.population.limits = settings.limits
+        self.street.change(settings)
+        fixed = ("sni_domain", "state", "verdict_log", "identity_log", "http", "proxy_protocol", "client_id")
+        kept = [name for name in fixed if getattr(before, name) != getattr(settings, name)]
+        kept += [] if (before.tls is None) == (settings.tls is None) else ["tls"]
+        return kept + self.street.unchangeable(before, settings)
+
+    def samples(self) -> list[Sample]:
+        """What has been counted."""
+        population, judge = self.population, self.judge
+        topology = self.street.topology
+        plain: dict[str, float] = {
+            "connections": len(population.connections),
+            "connections_accepted": population.accepted,
+            "connections_refused": population.refused,
+            "nodes": len(topology.nodes),
+            "unreachable_nodes": len(topology.unreachable),
+            "log_lines_lost": sum(one.dropped + one.failed for one in self._logs),
+            "ready": float(self.is_ready),
+        }
+        samples = [Sample(f"doorkeeper_gateway_{name}", (), value) for name, value in plain.items()]
+        received = (("client", population.from_clients), ("upstream", population.from_upstream))
+        samples += [Sample("doorkeeper_gateway_received_bytes", (("side", one),), value) for one, value in received]
+        samples += [
+            Sample("doorkeeper_gateway_judge_failures", (("fault", name),), count)
+            for name, count in judge.failures.items()
+        ]
+        return samples + judge.offenders.samples()
+
+    # -- logs
+
+    def _open_log(self, name: str) -> LineLog | None:
+        path = getattr(self.settings, name)
+        if path is None:
+            return None
+        log = LineLog(path)
+        self._logs.append(log)
+        self._closing.callback(log.close)
+        return log
+
+    def _write_verdict(self, record: VerdictRecord) -> None:
+        if self._verdicts is None:
+            LOGGER.info("%s", record.to_json())
+        else:
+            self._verdicts.write(record.to_json())
+
+    # -- following the cluster
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    # -- doors
-
-    async def _open_bootstrap(self, kind: NodeKind) -> None:
-        host, port = self._sides[kind].listen
-        door = self._make_door(kind, None)
-        await door.serve(self._bind(host, port))
-
-    def _make_door(self, kind: NodeKind, node_id: int | None) -> GatewayDoor:
-        name = f"{kind}s" if node_id is None else f"{kind} {node_id}"
-        facts = DoorFacts(Door(kind), name, node_id)
-        door = GatewayDoor(
-            self.house, facts, lambda: self._candidates(kind, node_id), self._locate_for, self.population
-        )
-        self._doors[kind, node_id] = door
-        return door
-
-    def _bind(self, host: str, port: int) -> socket.socket:
-        return bind(host, port, backlog=self.settings.limits.backlog, reuse_port=self._reuse_port)
-
-    def _open_node(self, kind: NodeKind, node_id: int) -> Address:
-        """Bind a node's port now, and accept as soon as the loop comes to it."""
-        if kind not in self._sides:
-            return "", 0
-        side = self._sides[kind]
-        bound: list[socket.socket] = []
-
-        def is_free(port: int) -> bool:
-            try:
-                bound.append(self._bind(side.listen[0], port))
-            except OSError as error:
-                if error.errno != errno.EADDRINUSE:
-                    raise
-                return False
-            return True
-
-        port = self._ports[kind].assign(node_id, self._doors[kind, None].port, is_free)
-        listening = bound.pop() if bound else self._bind(side.listen[0], port)
-        door = self._make_door(kind, node_id)
-        door.port = port
-        self._spawn(door.serve(listening))
-        return "", port
-
-    # -- addresses
-
-    def _locate_for(self, local: str) -> Locate:
-        """Where nodes are for a client that came to this address of ours."""
-        learn = self.topology.learn
-        own = self.settings.advertised_host
-
-        def locate(kind: NodeKind, node_id: int, host: str, port: int) -> Address:
-            told_host, told_port = learn(kind, node_id, host, port)
-            if told_host or not told_port:
-                return told_host, told_port
-            return self._told_host(kind, local) if own is None else own, told_port
-
-        return locate
-
-    def _told_host(self, kind: NodeKind, local: str) -> str:
-        listening = self._sides[kind].listen[0]
-        return local if listening in WILDCARDS else listening
-
-    def _candidates(self, kind: NodeKind, node_id: int | None) -> Iterable[Address]:
-        if node_id is not None:
-            node = self.topology.find(kind, node_id)
-            return () if node is None else ((node.host, node.port),)
-        self._turn += 1
-        given = self._sides[kind].upstream
-        turn = self._turn % len(given)
-        known = [(one.host, one.port) for one in self.topology.nodes.values() if one.kind is kind]
-        return dict.fromkeys([*given[turn:], *given[:turn], *known])
-
-    # -- following the cluster
-
     async def refresh(self) -> None:
         """Ask the cluster for its nodes; what can't be asked is learnt from the responses that pass."""
         ready = True
-        for kind in self._sides:
+        for kind in self.street.kinds:
             try:
                 nodes = await self._describe(kind)
             except DoorkeeperError as error:
                 LOGGER.warning("the cluster's %ss can't be asked for: %s", kind, error)
                 ready = False
                 continue
-            for node_id, host, port in nodes:
-                self.topology.learn(kind, node_id, host, port)
+            for node_id, host, port in sorted(nodes):
+                self.street.topology.learn(kind, node_id, host, port)
         self.is_ready = ready
 
     async def _describe(self, kind: NodeKind) -> list[tuple[int, str, int]]:
         faults = []
-        for host, port in self._candidates(kind, None):
+        for host, port in self.street.bootstrap_addresses(kind):
             try:
                 requester = await self._opener(host, port)
             except DoorkeeperError as error:

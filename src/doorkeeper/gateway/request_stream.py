@@ -17,7 +17,6 @@ from doorkeeper.errors import RemoteProtocolError
 from doorkeeper.gateway.outcomes import Answer, Close, Defer, Outcome, Pass, Pending, Replace, Settled
 from doorkeeper.gateway.plans import Plan, Plans
 from doorkeeper.gateway.responses import Token
-from doorkeeper.rules.names import MAX_NAME_LENGTH
 from doorkeeper.wire.framing import SIZE_BYTES
 
 HEADER_BYTES: Final = 14
@@ -79,7 +78,6 @@ class RequestStream:
         self._answer = answer
         self._max_frame_bytes = max_frame_bytes
         self._observed = observed
-        self._longest_client_id = MAX_NAME_LENGTH if plans.modes.judges_identifiers else 32767
         self._skip = 0
         """Bytes of a frame that passes and are still to come."""
         self._rest = bytearray()
@@ -150,7 +148,7 @@ class RequestStream:
     def _scan(self, data: bytes, position: int, begin: int = 0) -> None:
         """Look at every frame from `position` on; what is between `begin` and it belongs to one that passes."""
         end = len(data)
-        plans, pending, longest = self._plans, self._pending, self._longest_client_id
+        plans, pending, longest = self._plans, self._pending, self._plans.longest_client_id
         while end - position >= HEADER_BYTES and not self.expects_token:
             size, api_key, version, correlation_id, client_id = _read_header(data, position)
             stop = position + SIZE_BYTES + size

@@ -69,7 +69,7 @@ class TestRoundTrip:
         assert header.base_timestamp == 1_700_000_000_123
         assert (header.leader_epoch, header.producer_id, header.producer_epoch, header.base_sequence) == (3, 77, 2, 40)
         assert (header.is_control, header.is_transactional, header.is_log_append_time) == (True, True, False)
-        assert (header.size, header.next_offset, header.has_delete_horizon) == (len(data), 10, False)
+        assert (header.size, header.next_offset, header.delete_horizon) == (len(data), 10, None)
 
     def test_plain_batch_has_none_of_the_flags(self) -> None:
         header = read_batch(one_batch()).header

@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from doorkeeper.errors import RecordError, TornBatchError
 from doorkeeper.wire.compression import MAX_DECOMPRESSED_BYTES, Compression, codec_for
@@ -30,6 +30,7 @@ ATTRIBUTES_POSITION: Final = 21
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
+MAX_SEQUENCE: Final = 2**31 - 1
 NO_TIMESTAMP: Final = -1
 MIN_RECORD_BYTES: Final = 7
 """length, attributes, timestamp delta, offset delta, key length, value length, header count: one byte each."""
@@ -60,8 +61,7 @@ class Record:
     headers: tuple[Header, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class BatchHeader:
+class BatchHeader(NamedTuple):
     """The 61 bytes before the records, in the order of the wire."""
 
     base_offset: int
@@ -76,7 +76,7 @@ class BatchHeader:
     producer_id: int
     producer_epoch: int
     base_sequence: int
-    count: int
+    count: int  # type: ignore[assignment]  # records; the tuple's method of this name is not missed
 
     @property
     def size(self) -> int:
@@ -90,6 +90,10 @@ class BatchHeader:
     @property
     def next_offset(self) -> int:
         return self.last_offset + 1
+
+    @property
+    def last_sequence(self) -> int:
+        return add_to_sequence(self.base_sequence, self.last_offset_delta) if self.base_sequence >= 0 else NO_SEQUENCE
 
     @property
     def compression(self) -> int:
@@ -109,9 +113,9 @@ class BatchHeader:
         return bool(self.attributes & CONTROL)
 
     @property
-    def has_delete_horizon(self) -> bool:
-        """Set by the log cleaner: the base timestamp is then a deadline, not a record's time."""
-        return bool(self.attributes & DELETE_HORIZON)
+    def delete_horizon(self) -> int | None:
+        """When tombstones and markers of this batch may go; set by the cleaner, in place of the base timestamp."""
+        return self.base_timestamp if self.attributes & DELETE_HORIZON else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +126,21 @@ class Batch:
     records: tuple[Record, ...]
 
 
+def add_to_sequence(sequence: int, increment: int) -> int:
+    """Sequence numbers wrap to 0 after the largest 32-bit number (DefaultRecordBatch.incrementSequence)."""
+    return (sequence + increment) & MAX_SEQUENCE
+
+
+def view_header(buffer: bytes | bytearray | memoryview, position: int = 0) -> BatchHeader:
+    """The header of the batch that begins here, unchecked; struct.error if fewer than 61 bytes are left."""
+    return BatchHeader._make(BATCH_HEADER.unpack_from(buffer, position))
+
+
 def read_batch_header(buffer: bytes | memoryview, position: int = 0) -> BatchHeader:
     """Read the header of the batch that starts here. The batch need not be whole: see `require_whole`."""
     if len(buffer) - position < HEADER_BYTES:
         raise TornBatchError(f"{len(buffer) - position} bytes are left, a batch header has {HEADER_BYTES}")
-    header = BatchHeader(*BATCH_HEADER.unpack_from(buffer, position))
+    header = view_header(buffer, position)
     if header.magic != MAGIC:
         raise RecordError(f"magic byte {header.magic}, where only {MAGIC} is read")
     if header.batch_length < HEADER_BYTES - LOG_OVERHEAD_BYTES:

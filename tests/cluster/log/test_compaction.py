@@ -131,7 +131,7 @@ class TestTombstones:
         put(log, b"k", None)
         compact(log, NOW + 5)
         ((_, found),) = iter_batches(log.segments[0].path.read_bytes())
-        assert found.header.has_delete_horizon
+        assert found.header.delete_horizon is not None
         assert found.header.base_timestamp == NOW + 1005
         assert found.records[0].timestamp == NOW
 

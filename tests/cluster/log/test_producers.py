@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.cluster.log.batches import NOW, batch
 from tests.cluster.log.conftest import UNSYNCED, OpenLog
 
-from doorkeeper.cluster.log.batch import MAX_SEQUENCE, Marker, MarkerType
+from doorkeeper.cluster.log.batch import Marker, MarkerType
 from doorkeeper.cluster.log.partition_log import Appended, PartitionLog
 from doorkeeper.cluster.log.producer_snapshot import read_snapshot, write_snapshot
 from doorkeeper.cluster.log.producer_state import ProducerEntry, Verification
@@ -16,7 +16,7 @@ from doorkeeper.cluster.log.reading import AbortedRange, Isolation, ReadResult
 from doorkeeper.cluster.log.refusals import LogError, Refusal
 from doorkeeper.cluster.log.surroundings import Surroundings
 from doorkeeper.errors import RecordError
-from doorkeeper.wire.records import iter_batches
+from doorkeeper.wire.records import MAX_SEQUENCE, iter_batches
 
 DAY = 86_400_000
 

@@ -16,13 +16,13 @@ from typing import Final, Generic, Protocol, TypeVar
 from kio.schema.errors import ErrorCode
 
 from doorkeeper.cluster.broker.logs import now_ms
-from doorkeeper.cluster.log.batch import BatchView, iter_whole
+from doorkeeper.cluster.log.batch import iter_whole
 from doorkeeper.cluster.log.partition_log import PartitionLog
 from doorkeeper.cluster.log.producer_state import Origin, Verification
 from doorkeeper.cluster.log.refusals import Refusal
 from doorkeeper.errors import RecordError, StorageError
 from doorkeeper.wire.coordinator_records import CoordinatorRecord, write_coordinator_record
-from doorkeeper.wire.records import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, Record, write_batch
+from doorkeeper.wire.records import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, BatchHeader, Record, write_batch
 
 LOGGER: Final = logging.getLogger("doorkeeper.coordinators")
 
@@ -60,7 +60,7 @@ class CoordinatorPartition(ABC, Generic[D]):
     def _new_coordinator(self) -> Coordinator[D]: ...
 
     @abstractmethod
-    def _replay_batch(self, data: bytes, position: int, view: BatchView) -> None:
+    def _replay_batch(self, data: bytes, position: int, view: BatchHeader) -> None:
         """Let the coordinator take in a batch of the log."""
 
     @abstractmethod

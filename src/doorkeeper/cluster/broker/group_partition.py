@@ -16,12 +16,12 @@ from doorkeeper.cluster.groups.offset_store import NO_PRODUCER_ID
 from doorkeeper.cluster.groups.settings import GroupConfigs
 from doorkeeper.cluster.groups.step import Decision
 from doorkeeper.cluster.groups.topics import TopicsView
-from doorkeeper.cluster.log.batch import BatchView, Marker, MarkerType, read_marker
+from doorkeeper.cluster.log.batch import Marker, MarkerType, read_marker
 from doorkeeper.cluster.log.partition_log import PartitionLog
 from doorkeeper.cluster.log.producer_state import Verification
 from doorkeeper.cluster.log.refusals import Refusal
 from doorkeeper.wire.coordinator_records import CoordinatorRecord, read_coordinator_record
-from doorkeeper.wire.records import TRANSACTIONAL, read_batch
+from doorkeeper.wire.records import TRANSACTIONAL, BatchHeader, read_batch
 
 Decide: TypeAlias = Callable[[GroupCoordinator, object, int], Decision]
 """(coordinator, token, now) -> decision."""
@@ -42,7 +42,7 @@ class GroupPartition(CoordinatorPartition[Decision]):
     def _new_coordinator(self) -> GroupCoordinator:
         return GroupCoordinator(new_member_id=lambda: str(uuid4()), configs=self._configs, topics=self._topics)
 
-    def _replay_batch(self, data: bytes, position: int, view: BatchView) -> None:
+    def _replay_batch(self, data: bytes, position: int, view: BatchHeader) -> None:
         if view.is_control:
             marker = read_marker(data, position)
             if marker is not None:

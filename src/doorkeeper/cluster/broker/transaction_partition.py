@@ -9,14 +9,13 @@ from kio.schema.errors import ErrorCode
 
 from doorkeeper.cluster.broker.coordinator_partition import CoordinatorPartition
 from doorkeeper.cluster.broker.logs import now_ms
-from doorkeeper.cluster.log.batch import BatchView
 from doorkeeper.cluster.log.partition_log import PartitionLog
 from doorkeeper.cluster.transactions.coordinator import TransactionCoordinator
 from doorkeeper.cluster.transactions.messages import PartitionCodes, TopicPartition, TxnMarker
 from doorkeeper.cluster.transactions.settings import TransactionSettings
 from doorkeeper.cluster.transactions.step import Decision
 from doorkeeper.wire.coordinator_records import CoordinatorRecord
-from doorkeeper.wire.records import read_batch
+from doorkeeper.wire.records import BatchHeader, read_batch
 from doorkeeper.wire.transaction_records import read_transaction_record
 
 R = TypeVar("R")
@@ -49,7 +48,7 @@ class TransactionPartition(CoordinatorPartition[Decision[None]]):
             transaction_version=self._transaction_version,
         )
 
-    def _replay_batch(self, data: bytes, position: int, view: BatchView) -> None:
+    def _replay_batch(self, data: bytes, position: int, view: BatchHeader) -> None:
         if view.is_control:
             return
         for one in read_batch(data, position).records:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from kio.schema.errors import ErrorCode
 
 from doorkeeper.cluster.broker.transaction_verifier import Verified, Writer
-from doorkeeper.cluster.log.batch import view_batch
 from doorkeeper.cluster.log.producer_state import Verification
-from doorkeeper.wire.records import HEADER_BYTES, MAGIC, TRANSACTIONAL
+from doorkeeper.wire.records import HEADER_BYTES, MAGIC, TRANSACTIONAL, view_header
 
 if TYPE_CHECKING:
     from doorkeeper.cluster.broker.role import BrokerRole
@@ -59,7 +58,7 @@ def ask_leave(
     sequences: dict[TopicPartition, int] = {}
     producers: set[tuple[int, int]] = set()
     for topic, one in asked:
-        batch = view_batch(one.records)
+        batch = view_header(one.records)
         if batch.producer_id >= 0:
             producers.add((batch.producer_id, batch.producer_epoch))
             sequences[TopicPartition(topic, one.index)] = batch.base_sequence

@@ -1,7 +1,7 @@
-"""A batch's header as the log handles it: one tuple, unpacked in one call, and the places that are patched.
+"""Batches as the log handles them: walked without their checksums, and the markers that end transactions.
 
-`wire.records.BatchHeader` checks as it reads; here the checks come one by one, with Kafka's codes, and on a path where
-every microsecond is some of the broker's throughput.
+On the path of a Produce request a header is viewed unchecked (`wire.records.view_header`): there the checks come one by
+one, with Kafka's codes.
 """
 
 from __future__ import annotations
@@ -13,107 +13,40 @@ from typing import Final, NamedTuple
 
 from doorkeeper.errors import RecordError
 from doorkeeper.wire.records import (
-    BATCH_HEADER,
-    COMPRESSION_MASK,
-    CONTROL,
-    DELETE_HORIZON,
     HEADER_BYTES,
-    LOG_APPEND_TIME,
     LOG_OVERHEAD_BYTES,
     MAGIC,
-    NO_TIMESTAMP,
-    TRANSACTIONAL,
+    BatchHeader,
     Record,
     read_batch,
     read_batch_header,
     require_whole,
+    view_header,
     write_batch,
 )
 
-MAX_SEQUENCE: Final = 2**31 - 1
 _MARKER_KEY: Final = struct.Struct(">hh")
 _MARKER_VALUE: Final = struct.Struct(">hi")
 
 
-class BatchView(NamedTuple):
-    """The 61 bytes before the records, in the order of the wire."""
-
-    base_offset: int
-    batch_length: int
-    leader_epoch: int
-    magic: int
-    crc: int
-    attributes: int
-    last_offset_delta: int
-    base_timestamp: int
-    max_timestamp: int
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    record_count: int
-
-    @property
-    def size(self) -> int:
-        return self.batch_length + LOG_OVERHEAD_BYTES
-
-    @property
-    def last_offset(self) -> int:
-        return self.base_offset + self.last_offset_delta
-
-    @property
-    def last_sequence(self) -> int:
-        return add_to_sequence(self.base_sequence, self.last_offset_delta) if self.base_sequence >= 0 else -1
-
-    @property
-    def compression(self) -> int:
-        return self.attributes & COMPRESSION_MASK
-
-    @property
-    def is_log_append_time(self) -> bool:
-        return bool(self.attributes & LOG_APPEND_TIME)
-
-    @property
-    def is_transactional(self) -> bool:
-        return bool(self.attributes & TRANSACTIONAL)
-
-    @property
-    def is_control(self) -> bool:
-        return bool(self.attributes & CONTROL)
-
-    @property
-    def delete_horizon(self) -> int | None:
-        """When tombstones and markers of this batch may go; set by the cleaner, in place of the base timestamp."""
-        return self.base_timestamp if self.attributes & DELETE_HORIZON else None
-
-
-def view_batch(data: bytes | bytearray | memoryview, position: int = 0) -> BatchView:
-    """The header of the batch that begins here, unchecked; struct.error if fewer than 61 bytes are left."""
-    return BatchView._make(BATCH_HEADER.unpack_from(data, position))
-
-
-def view_checked(data: bytes | memoryview, position: int = 0) -> BatchView:
+def view_checked(data: bytes | memoryview, position: int = 0) -> BatchHeader:
     """The header of a whole batch with the right checksum; RecordError for anything else."""
     header = read_batch_header(data, position)
     require_whole(data, position, header)
-    return view_batch(data, position)
+    return header
 
 
-def iter_whole(data: bytes | memoryview, position: int = 0) -> Iterator[tuple[int, BatchView]]:
+def iter_whole(data: bytes | memoryview, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
     """The headers and places of the batches that are whole, up to the first that is not; checksums are not read."""
     end = len(data)
     while end - position >= HEADER_BYTES:
-        batch = view_batch(data, position)
+        batch = view_header(data, position)
         if batch.magic != MAGIC or batch.batch_length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
             raise RecordError(f"no batch begins at byte {position}")
         if end - position < batch.size:
             return
         yield position, batch
         position += batch.size
-
-
-def add_to_sequence(sequence: int, increment: int) -> int:
-    """Sequence numbers wrap to 0 after the largest 32-bit number (DefaultRecordBatch.incrementSequence)."""
-    return (sequence + increment) & MAX_SEQUENCE
 
 
 class MarkerType(IntEnum):
@@ -163,19 +96,3 @@ def write_marker(producer_id: int, producer_epoch: int, marker: Marker) -> bytes
         producer_id=producer_id,
         producer_epoch=producer_epoch,
     )
-
-
-__all__ = [
-    "HEADER_BYTES",
-    "LOG_OVERHEAD_BYTES",
-    "NO_TIMESTAMP",
-    "BatchView",
-    "Marker",
-    "MarkerType",
-    "add_to_sequence",
-    "iter_whole",
-    "read_marker",
-    "view_batch",
-    "view_checked",
-    "write_marker",
-]

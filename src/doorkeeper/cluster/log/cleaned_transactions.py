@@ -9,8 +9,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 
-from doorkeeper.cluster.log.batch import BatchView, Marker, MarkerType
+from doorkeeper.cluster.log.batch import Marker, MarkerType
 from doorkeeper.cluster.log.transactions_index import AbortedTransaction, TransactionsIndex
+from doorkeeper.wire.records import BatchHeader
 
 
 class CleanedTransactions:
@@ -32,7 +33,7 @@ class CleanedTransactions:
                 self._known.add(transaction)
                 heapq.heappush(self._ahead, (transaction.first_offset, transaction))
 
-    def may_discard(self, view: BatchView, marker: Marker | None) -> bool:
+    def may_discard(self, view: BatchHeader, marker: Marker | None) -> bool:
         """Whether this batch is of no use to any reader that begins after now."""
         self._advance(view.last_offset)
         if view.is_control:

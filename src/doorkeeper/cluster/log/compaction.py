@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Final
 
 from doorkeeper.cluster.durable import storage_errors
-from doorkeeper.cluster.log.batch import BatchView, Marker, read_marker, view_batch
+from doorkeeper.cluster.log.batch import Marker, read_marker
 from doorkeeper.cluster.log.cleaned_transactions import CleanedTransactions
 from doorkeeper.cluster.log.config import MAX_INT
 from doorkeeper.cluster.log.files import DELETED_SUFFIX
@@ -22,7 +22,7 @@ from doorkeeper.cluster.log.partition_log import PartitionLog
 from doorkeeper.cluster.log.rewriting import empty, retain
 from doorkeeper.cluster.log.segment import BatchPlace, Segment
 from doorkeeper.errors import RecordError
-from doorkeeper.wire.records import Record, read_batch
+from doorkeeper.wire.records import BatchHeader, Record, read_batch, view_header
 
 MAX_KEYS: Final = 500_000
 """Keys of one round, in about 90 MB; a dirtier log takes several rounds (Kafka: log.cleaner.dedupe.buffer.size)."""
@@ -155,7 +155,7 @@ class Compaction:
         if len(self._offsets) >= self._max_keys:
             return False
         data = segment.read_bytes(place.position, place.size)
-        view = view_batch(data)
+        view = view_header(data)
         if not transactions.may_discard(view, _marker(view, data)) and not view.is_control:
             for record in _records(data) or ():
                 if record.key is not None and record.offset >= start:
@@ -221,18 +221,18 @@ class Compaction:
     def _copy(self, segment: Segment, batch: BatchPlace, cleaned: Segment, transactions: CleanedTransactions) -> int:
         """Write what stays of a batch; returns how many bytes that is."""
         data = segment.read_bytes(batch.position, batch.size)
-        view = view_batch(data)
+        view = view_header(data)
         kept = self._filter(view, data, transactions)
         if kept is None:
             return 0
         position = cleaned.size
         cleaned.write(kept)
-        written = view_batch(kept)
+        written = view_header(kept)
         place = BatchPlace(written.base_offset, written.last_offset, position, len(kept), written.max_timestamp)
         cleaned.note(place, self.log.config)
         return len(kept)
 
-    def _filter(self, view: BatchView, data: bytes, transactions: CleanedTransactions) -> bytes | None:
+    def _filter(self, view: BatchHeader, data: bytes, transactions: CleanedTransactions) -> bytes | None:
         """The batch as it stays: as it is, with fewer records, without any, or not at all."""
         may_discard = transactions.may_discard(view, _marker(view, data))
         horizon = view.delete_horizon
@@ -252,7 +252,7 @@ class Compaction:
             return data
         return retain(view, kept, self._now + self.log.config.delete_retention_ms if sets_horizon else horizon)
 
-    def _is_last_of_producer(self, view: BatchView) -> bool:
+    def _is_last_of_producer(self, view: BatchHeader) -> bool:
         """A producer's last sequence number must outlive its records."""
         entry = self.log.producers.entries.get(view.producer_id)
         if entry is None:
@@ -261,7 +261,7 @@ class Compaction:
             return view.last_offset == entry.last_offset
         return view.is_control and view.producer_epoch == entry.epoch
 
-    def _stays(self, record: Record, view: BatchView) -> bool:
+    def _stays(self, record: Record, view: BatchHeader) -> bool:
         if view.is_control or record.offset >= self._mapped_to:
             return True
         if record.key is None:
@@ -277,7 +277,7 @@ def _digest(key: bytes) -> bytes:
     return blake2b(key, digest_size=KEY_DIGEST_BYTES).digest()
 
 
-def _marker(view: BatchView, data: bytes) -> Marker | None:
+def _marker(view: BatchHeader, data: bytes) -> Marker | None:
     if not view.is_control:
         return None
     try:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from doorkeeper.cluster.durable import storage_errors, write_all
-from doorkeeper.cluster.log.batch import NO_TIMESTAMP
 from doorkeeper.cluster.log.config import MAX_INT
 from doorkeeper.cluster.log.files import Disk
 from doorkeeper.errors import StorageError
+from doorkeeper.wire.records import NO_TIMESTAMP
 
 
 class OffsetPosition(NamedTuple):

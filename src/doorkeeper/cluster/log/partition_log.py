@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
 
 from doorkeeper.cluster.durable import storage_errors
-from doorkeeper.cluster.log.batch import NO_TIMESTAMP, BatchView, Marker, read_marker, write_marker
+from doorkeeper.cluster.log.batch import Marker, read_marker, write_marker
 from doorkeeper.cluster.log.config import LogConfig
 from doorkeeper.cluster.log.files import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX, partition_directory
 from doorkeeper.cluster.log.leader_epochs import EpochEnd, LeaderEpochs
@@ -44,7 +44,7 @@ from doorkeeper.cluster.log.transactions_index import AbortedTransaction
 from doorkeeper.cluster.log.validation import CheckedBatch, check_batch
 from doorkeeper.cluster.log.waiters import Waiters
 from doorkeeper.errors import RecordError, StorageError
-from doorkeeper.wire.records import CONTROL
+from doorkeeper.wire.records import CONTROL, NO_TIMESTAMP, BatchHeader
 
 logger = logging.getLogger(__name__)
 
@@ -236,7 +236,7 @@ class PartitionLog:
             self.waiters.notify()
         return Appended(offset, last_offset, log_append_time, self.log_start_offset)
 
-    def _replay(self, view: BatchView, offset: int, marker: Marker | None, segment: Segment) -> None:
+    def _replay(self, view: BatchHeader, offset: int, marker: Marker | None, segment: Segment) -> None:
         completed = self.producers.replay(view, offset, marker)
         if completed is not None and completed.is_aborted:
             stable = self.producers.last_stable_offset_after(completed)

@@ -12,9 +12,16 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from doorkeeper.cluster.log.batch import MAX_SEQUENCE, BatchView, Marker, MarkerType, add_to_sequence
+from doorkeeper.cluster.log.batch import Marker, MarkerType
 from doorkeeper.cluster.log.refusals import LogError, Refusal
-from doorkeeper.wire.records import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP
+from doorkeeper.wire.records import (
+    MAX_SEQUENCE,
+    NO_PRODUCER_EPOCH,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    BatchHeader,
+    add_to_sequence,
+)
 
 BATCHES_TO_RETAIN: Final = 5
 """Kafka's producers have at most five requests in flight: so many last batches can come twice."""
@@ -108,7 +115,7 @@ class ProducerEntry:
     def offset_delta(self) -> int:
         return self.batches[-1].offset_delta if self.batches else 0
 
-    def find_duplicate(self, batch: BatchView) -> BatchMetadata | None:
+    def find_duplicate(self, batch: BatchHeader) -> BatchMetadata | None:
         if batch.producer_epoch != self.epoch:
             return None
         last_sequence, delta = batch.last_sequence, batch.last_offset_delta
@@ -164,7 +171,7 @@ class ProducerStates:
 
     def check(
         self,
-        batch: BatchView,
+        batch: BatchHeader,
         offset: int,
         origin: Origin,
         marker: Marker | None,
@@ -183,7 +190,7 @@ class ProducerStates:
             return self._check_marker(batch, entry, offset, marker, transaction_version)
         return self._check_data(batch, entry, offset, origin)
 
-    def _follows_on(self, entry: ProducerEntry, batch: BatchView) -> bool:
+    def _follows_on(self, entry: ProducerEntry, batch: BatchHeader) -> bool:
         """Whether this is the next batch of the same epoch and transaction: the usual case, told without more ado."""
         return (
             batch.producer_epoch == entry.epoch
@@ -194,7 +201,7 @@ class ProducerStates:
         )
 
     def _check_transaction(
-        self, batch: BatchView, entry: ProducerEntry | None, marker: Marker | None, verification: Verification | None
+        self, batch: BatchHeader, entry: ProducerEntry | None, marker: Marker | None, verification: Verification | None
     ) -> Refusal | None:
         if self.has_ongoing_transaction(batch.producer_id, batch.producer_epoch):
             return None
@@ -207,7 +214,7 @@ class ProducerStates:
         return None
 
     def _check_marker(
-        self, batch: BatchView, entry: ProducerEntry | None, offset: int, marker: Marker, transaction_version: int
+        self, batch: BatchHeader, entry: ProducerEntry | None, offset: int, marker: Marker, transaction_version: int
     ) -> Refusal | None:
         if entry is None:
             return None
@@ -221,7 +228,9 @@ class ProducerStates:
             )
         return None
 
-    def _check_data(self, batch: BatchView, entry: ProducerEntry | None, offset: int, origin: Origin) -> Refusal | None:
+    def _check_data(
+        self, batch: BatchHeader, entry: ProducerEntry | None, offset: int, origin: Origin
+    ) -> Refusal | None:
         if entry is not None and (refused := self._check_epoch(batch, entry, offset, TRANSACTION_VERSION_UNKNOWN)):
             return refused
         if origin is Origin.CLIENT and (refused := self._check_sequence(batch, entry, offset)):
@@ -234,7 +243,7 @@ class ProducerStates:
             )
         return None
 
-    def _check_epoch(self, batch: BatchView, entry: ProducerEntry, offset: int, version: int) -> Refusal | None:
+    def _check_epoch(self, batch: BatchHeader, entry: ProducerEntry, offset: int, version: int) -> Refusal | None:
         """A marker of transaction version 2 has a new epoch; anything else may have the epoch that is known."""
         epoch, current = batch.producer_epoch, entry.epoch
         is_strict = version >= 2
@@ -248,7 +257,7 @@ class ProducerStates:
             f"{'<=' if is_strict else '<'} the last seen epoch {current} (TV{version})",
         )
 
-    def _check_sequence(self, batch: BatchView, entry: ProducerEntry | None, offset: int) -> Refusal | None:
+    def _check_sequence(self, batch: BatchHeader, entry: ProducerEntry | None, offset: int) -> Refusal | None:
         first = batch.base_sequence
         where = f"producer {batch.producer_id} at offset {offset} in partition {self._name}: {first}"
         verification = self._verifications.get(batch.producer_id)
@@ -279,7 +288,7 @@ class ProducerStates:
             f"Epoch of producer {producer_id} is {epoch}, which is smaller than the last seen epoch {current}",
         )
 
-    def replay(self, batch: BatchView, offset: int, marker: Marker | None) -> CompletedTransaction | None:
+    def replay(self, batch: BatchHeader, offset: int, marker: Marker | None) -> CompletedTransaction | None:
         """Take in a batch that is written at an offset; a marker may complete a transaction.
 
         A control batch without a marker was emptied by the cleaner, and says nothing any more.
@@ -313,7 +322,7 @@ class ProducerStates:
         self._ongoing.pop(start, None)
         return CompletedTransaction(entry.producer_id, start, offset, marker.type is MarkerType.ABORT)
 
-    def _forget_verification(self, batch: BatchView) -> None:
+    def _forget_verification(self, batch: BatchHeader) -> None:
         """Either the transaction has begun here, or it is over; except where its successor is being verified."""
         known = self._verifications.get(batch.producer_id)
         if known is None:

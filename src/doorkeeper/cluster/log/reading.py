@@ -11,12 +11,11 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from doorkeeper.cluster.durable import storage_errors
-from doorkeeper.cluster.log.batch import NO_TIMESTAMP, BatchView, view_batch
 from doorkeeper.cluster.log.files import OpenFile
 from doorkeeper.cluster.log.leader_epochs import UNDEFINED_EPOCH
 from doorkeeper.cluster.log.segment import BatchPlace, Segment
 from doorkeeper.errors import RecordError
-from doorkeeper.wire.records import read_batch
+from doorkeeper.wire.records import NO_TIMESTAMP, BatchHeader, read_batch, view_header
 
 LATEST_TIMESTAMP: Final = -1
 EARLIEST_TIMESTAMP: Final = -2
@@ -107,7 +106,7 @@ def find_max_timestamp(segments: Sequence[Segment]) -> FoundOffset | None:
     return None
 
 
-def _open(segment: Segment, place: BatchPlace) -> tuple[BatchView, list[tuple[int, int]]]:
+def _open(segment: Segment, place: BatchPlace) -> tuple[BatchHeader, list[tuple[int, int]]]:
     """A batch's header, and offset and time of each of its records.
 
     Records are not opened when they are appended, so a client may have written some that can't be: such a batch
@@ -117,8 +116,8 @@ def _open(segment: Segment, place: BatchPlace) -> tuple[BatchView, list[tuple[in
     try:
         records = read_batch(data).records
     except RecordError:
-        return view_batch(data), [(place.base_offset, place.max_timestamp)]
-    return view_batch(data), [(record.offset, record.timestamp) for record in records]
+        return view_header(data), [(place.base_offset, place.max_timestamp)]
+    return view_header(data), [(record.offset, record.timestamp) for record in records]
 
 
 def read_slice(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from doorkeeper.cluster.durable import storage_errors
-from doorkeeper.cluster.log.batch import BatchView, read_marker, view_checked
+from doorkeeper.cluster.log.batch import read_marker, view_checked
 from doorkeeper.cluster.log.checkpoints import load_partition_metadata
 from doorkeeper.cluster.log.config import LogConfig
 from doorkeeper.cluster.log.files import (
@@ -39,7 +39,7 @@ from doorkeeper.cluster.log.segment import BatchPlace, Segment
 from doorkeeper.cluster.log.surroundings import Surroundings
 from doorkeeper.cluster.log.transactions_index import AbortedTransaction
 from doorkeeper.errors import RecordError, StorageError
-from doorkeeper.wire.records import read_batch_header
+from doorkeeper.wire.records import BatchHeader, read_batch_header
 
 logger = logging.getLogger(__name__)
 
@@ -218,7 +218,7 @@ class _Opening:
         except RecordError as error:
             raise StorageError(f"{segment.path} is damaged at byte {batch.position}: {error}") from None
 
-    def _replay(self, data: memoryview, segment: Segment | None) -> BatchView:
+    def _replay(self, data: memoryview, segment: Segment | None) -> BatchHeader:
         """Take in one batch; a segment that is being recovered gets its aborted transactions written."""
         view = view_checked(data)
         marker = read_marker(data) if view.is_control and view.producer_id >= 0 else None

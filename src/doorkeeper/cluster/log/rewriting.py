@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from doorkeeper.cluster.log.batch import NO_TIMESTAMP, BatchView
 from doorkeeper.wire.compression import Compression, codec_for
 from doorkeeper.wire.records import (
     COMPRESSION_MASK,
     CONTROL,
     DELETE_HORIZON,
     LOG_APPEND_TIME,
+    NO_TIMESTAMP,
     TRANSACTIONAL,
+    BatchHeader,
     Record,
     seal_batch,
     write_record,
@@ -22,7 +23,7 @@ from doorkeeper.wire.records import (
 
 
 def recompress(
-    view: BatchView,
+    view: BatchHeader,
     records: Sequence[Record],
     codec: Compression,
     *,
@@ -40,7 +41,7 @@ def recompress(
     return _seal(view, body, attributes, base_timestamp, largest, len(records))
 
 
-def retain(view: BatchView, records: Sequence[Record], delete_horizon: int | None) -> bytes:
+def retain(view: BatchHeader, records: Sequence[Record], delete_horizon: int | None) -> bytes:
     """A batch with some of its records left: offsets, epoch, sequences and last offset stay as they were.
 
     A delete horizon takes the place of the base timestamp (KIP-534); the records' times are kept relative to it.
@@ -55,7 +56,7 @@ def retain(view: BatchView, records: Sequence[Record], delete_horizon: int | Non
     return _seal(view, body, attributes, base_timestamp, largest, len(records))
 
 
-def empty(view: BatchView) -> bytes:
+def empty(view: BatchHeader) -> bytes:
     """A batch without records, which still says who wrote it and up to which sequence."""
     attributes = view.attributes & (LOG_APPEND_TIME | TRANSACTIONAL | CONTROL)
     return _seal(view, b"", attributes, NO_TIMESTAMP, view.max_timestamp, 0)
@@ -68,7 +69,9 @@ def _write_records(records: Sequence[Record], base_timestamp: int, base_offset: 
     return bytes(body)
 
 
-def _seal(view: BatchView, body: bytes, attributes: int, base_timestamp: int, max_timestamp: int, count: int) -> bytes:
+def _seal(
+    view: BatchHeader, body: bytes, attributes: int, base_timestamp: int, max_timestamp: int, count: int
+) -> bytes:
     return seal_batch(
         body,
         base_offset=view.base_offset,

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from doorkeeper.cluster.durable import storage_errors
-from doorkeeper.cluster.log.batch import HEADER_BYTES, LOG_OVERHEAD_BYTES, NO_TIMESTAMP, BatchView, view_batch
 from doorkeeper.cluster.log.config import LogConfig
 from doorkeeper.cluster.log.files import (
     LOG_SUFFIX,
@@ -29,7 +28,7 @@ from doorkeeper.cluster.log.files import (
 from doorkeeper.cluster.log.indexes import OffsetIndex, TimeIndex, TimestampOffset
 from doorkeeper.cluster.log.transactions_index import TransactionsIndex
 from doorkeeper.errors import StorageError
-from doorkeeper.wire.records import MAGIC
+from doorkeeper.wire.records import HEADER_BYTES, LOG_OVERHEAD_BYTES, MAGIC, NO_TIMESTAMP, BatchHeader, view_header
 
 _STEP: Final = struct.Struct(">qi4xb6xi")
 """Of a batch header: base offset, length, magic, last offset delta."""
@@ -192,7 +191,7 @@ class Segment:
 
     # Reading
 
-    def batch_at(self, position: int) -> BatchView | None:
+    def batch_at(self, position: int) -> BatchHeader | None:
         """The header of the batch that begins at a position, or nothing at the end."""
         if self.size - position < HEADER_BYTES:
             return None
@@ -246,8 +245,8 @@ class Segment:
                 raise StorageError(f"{self.path} ends inside a batch header, at byte {position}")
             position += start
 
-    def _view(self, data: bytes, start: int, position: int) -> BatchView:
-        view = view_batch(data, start)
+    def _view(self, data: bytes, start: int, position: int) -> BatchHeader:
+        view = view_header(data, start)
         if view.magic != MAGIC or view.batch_length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
             raise StorageError(f"{self.path} has no batch at byte {position}")
         return view

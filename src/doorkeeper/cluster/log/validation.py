@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 from typing import Final, NamedTuple
 
-from doorkeeper.cluster.log.batch import HEADER_BYTES, LOG_OVERHEAD_BYTES, NO_TIMESTAMP, BatchView, view_batch
 from doorkeeper.cluster.log.config import MAX_LONG, LogConfig
 from doorkeeper.cluster.log.producer_state import Origin
 from doorkeeper.cluster.log.refusals import LogError, RecordRefusal, Refusal
@@ -24,10 +23,15 @@ from doorkeeper.wire.records import (
     COMPRESSION_MASK,
     CONTROL,
     CRC_POSITION,
+    HEADER_BYTES,
     LOG_APPEND_TIME,
+    LOG_OVERHEAD_BYTES,
     MAGIC,
+    NO_TIMESTAMP,
+    BatchHeader,
     Record,
     read_batch,
+    view_header,
 )
 
 MIN_LEGACY_BATCH_BYTES: Final = 14
@@ -48,7 +52,7 @@ class CheckedBatch(NamedTuple):
     """A batch that may be appended as far as its own bytes go; `data` ends where the batch does."""
 
     data: memoryview
-    view: BatchView
+    view: BatchHeader
     log_append_time: int
 
 
@@ -111,7 +115,7 @@ def check_batch(
     """
     if len(data) < HEADER_BYTES or data[_MAGIC_POSITION] != MAGIC:
         return _refuse_unreadable(data, name)
-    view = BatchView._make(BATCH_HEADER.unpack_from(data))
+    view = BatchHeader._make(BATCH_HEADER.unpack_from(data))
     if origin is Origin.CLIENT and view.base_offset != 0:
         return Refusal(
             LogError.INVALID_RECORD,
@@ -135,7 +139,7 @@ def check_batch(
     return CheckedBatch(whole, view, NO_TIMESTAMP)
 
 
-def _must_open(view: BatchView, config: LogConfig, now: int) -> bool:
+def _must_open(view: BatchHeader, config: LogConfig, now: int) -> bool:
     """Whether a check, or the topic's codec, needs the records themselves."""
     attributes, target = view.attributes, config.compression
     return bool(
@@ -147,7 +151,7 @@ def _must_open(view: BatchView, config: LogConfig, now: int) -> bool:
     )
 
 
-def _may_be_out_of_range(view: BatchView, config: LogConfig, now: int) -> bool:
+def _may_be_out_of_range(view: BatchHeader, config: LogConfig, now: int) -> bool:
     return view.max_timestamp - now > config.timestamp_after_max_ms or config.timestamp_before_max_ms < MAX_LONG
 
 
@@ -173,7 +177,7 @@ def _refuse_too_large(size: int, name: str, config: LogConfig) -> Refusal:
     )
 
 
-def _refuse_corrupt(view: BatchView, name: str) -> Refusal:
+def _refuse_corrupt(view: BatchHeader, name: str) -> Refusal:
     return Refusal(LogError.CORRUPT_MESSAGE, f"Record is corrupt (stored crc = {view.crc}) in topic partition {name}.")
 
 
@@ -189,9 +193,9 @@ def _check_nothing_follows(data: bytes | bytearray | memoryview, size: int) -> R
     return None
 
 
-def _check_header(view: BatchView, name: str) -> Refusal | None:
+def _check_header(view: BatchHeader, name: str) -> Refusal | None:
     """LogValidator.validateBatch, for what clients send."""
-    count, from_offsets = view.record_count, view.last_offset_delta + 1
+    count, from_offsets = view.count, view.last_offset_delta + 1
     if count == from_offsets and count > 0 and not view.attributes & CONTROL:
         if view.producer_id >= 0 and view.base_sequence < 0:
             return Refusal(
@@ -213,7 +217,7 @@ def _check_header(view: BatchView, name: str) -> Refusal | None:
 
 
 def _check_records(
-    whole: memoryview, view: BatchView, name: str, config: LogConfig, now: int
+    whole: memoryview, view: BatchHeader, name: str, config: LogConfig, now: int
 ) -> CheckedBatch | Refusal:
     """The checks that need the records themselves, and the rewriting that does."""
     if view.compression > Compression.ZSTD:
@@ -236,7 +240,9 @@ def _check_records(
     return CheckedBatch(whole, view, NO_TIMESTAMP)
 
 
-def _check_each(records: tuple[Record, ...], view: BatchView, name: str, config: LogConfig, now: int) -> Refusal | None:
+def _check_each(
+    records: tuple[Record, ...], view: BatchHeader, name: str, config: LogConfig, now: int
+) -> Refusal | None:
     errors: list[RecordRefusal] = []
     code = LogError.INVALID_RECORD
     for index, record in enumerate(records):
@@ -262,7 +268,7 @@ def _check_each(records: tuple[Record, ...], view: BatchView, name: str, config:
     )
 
 
-def _check_time(record: Record, index: int, view: BatchView, config: LogConfig, now: int) -> RecordRefusal | None:
+def _check_time(record: Record, index: int, view: BatchHeader, config: LogConfig, now: int) -> RecordRefusal | None:
     timestamp = record.timestamp
     if not config.is_log_append_time and timestamp != NO_TIMESTAMP:
         before, after = config.timestamp_before_max_ms, config.timestamp_after_max_ms
@@ -302,7 +308,7 @@ def _java_long(value: int) -> int:
 
 
 def _convert(
-    view: BatchView, records: tuple[Record, ...], target: Compression, name: str, config: LogConfig, now: int
+    view: BatchHeader, records: tuple[Record, ...], target: Compression, name: str, config: LogConfig, now: int
 ) -> CheckedBatch | Refusal:
     log_append_time = now if config.is_log_append_time else None
     data = recompress(view, records, target, level=config.compression_level, log_append_time=log_append_time)
@@ -313,10 +319,10 @@ def _convert(
             f"configured size of {config.max_message_bytes}.",
         )
     whole = memoryview(bytearray(data))
-    return CheckedBatch(whole, view_batch(whole), now if config.is_log_append_time else NO_TIMESTAMP)
+    return CheckedBatch(whole, view_header(whole), now if config.is_log_append_time else NO_TIMESTAMP)
 
 
-def _stamp(whole: memoryview, view: BatchView, now: int) -> CheckedBatch:
+def _stamp(whole: memoryview, view: BatchHeader, now: int) -> CheckedBatch:
     """Give all records the time of appending: one attribute and one timestamp in the header say it."""
     return _patch_time(whole, view.attributes | LOG_APPEND_TIME, now, now)
 
@@ -327,4 +333,4 @@ def _patch_time(whole: memoryview, attributes: int, max_timestamp: int, log_appe
     _INT16.pack_into(whole, ATTRIBUTES_POSITION, attributes)
     _INT64.pack_into(whole, _MAX_TIMESTAMP_POSITION, max_timestamp)
     _UINT32.pack_into(whole, CRC_POSITION, crc32c(whole[ATTRIBUTES_POSITION:]))
-    return CheckedBatch(whole, view_batch(whole), log_append_time)
+    return CheckedBatch(whole, view_header(whole), log_append_time)

@@ -4,14 +4,7 @@
 returns `Results`, a value or an error for each. Imports `net`, `wire` and `rules`; used by `cli` and by tests.
 """
 
-from doorkeeper.client.acls import (
-    AclBinding,
-    AclFilter,
-    AclOperation,
-    AclPermission,
-    AclResourceType,
-    PatternType,
-)
+from doorkeeper.client.acls import AclBinding, AclFilter
 from doorkeeper.client.admin import Admin
 from doorkeeper.client.cluster import ClusterDescription, QuorumDescription, UpgradeType
 from doorkeeper.client.configs import (
@@ -31,6 +24,7 @@ from doorkeeper.client.settings import ClientSettings, SaslCredentials, read_set
 from doorkeeper.client.topics import CreatedTopic, GroupListing, NewTopic, PartitionDescription, TopicDescription
 from doorkeeper.rules.client_id import DEFAULT, QuotaEntity
 from doorkeeper.rules.config_request import Operation, ResourceType
+from doorkeeper.wire.acls import AclOperation, AclPermission, AclResourceType, PatternType
 
 __all__ = [
     "DEFAULT",

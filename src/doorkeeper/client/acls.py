@@ -6,67 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from doorkeeper.client.api import Api, KafkaEnum, check_whole
+from doorkeeper.client.api import Api, check_whole
 from doorkeeper.client.errors import KafkaError, error_for, raise_for
 from doorkeeper.client.results import Results
 from doorkeeper.client.router import Target
+from doorkeeper.wire.acls import AclOperation, AclPermission, AclResourceType, PatternType
 
 DESCRIBE_ACLS: Final = 29
 CREATE_ACLS: Final = 30
 DELETE_ACLS: Final = 31
-
-
-class AclResourceType(KafkaEnum):
-    """org.apache.kafka.common.resource.ResourceType."""
-
-    UNKNOWN = 0
-    ANY = 1
-    TOPIC = 2
-    GROUP = 3
-    CLUSTER = 4
-    TRANSACTIONAL_ID = 5
-    DELEGATION_TOKEN = 6
-    USER = 7
-
-
-class PatternType(KafkaEnum):
-    """org.apache.kafka.common.resource.PatternType."""
-
-    UNKNOWN = 0
-    ANY = 1
-    MATCH = 2
-    LITERAL = 3
-    PREFIXED = 4
-
-
-class AclOperation(KafkaEnum):
-    """org.apache.kafka.common.acl.AclOperation."""
-
-    UNKNOWN = 0
-    ANY = 1
-    ALL = 2
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-    CREATE_TOKENS = 13
-    DESCRIBE_TOKENS = 14
-    TWO_PHASE_COMMIT = 15
-
-
-class AclPermission(KafkaEnum):
-    """org.apache.kafka.common.acl.AclPermissionType."""
-
-    UNKNOWN = 0
-    ANY = 1
-    DENY = 2
-    ALLOW = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.client.errors import raise_for
@@ -11,14 +10,6 @@ from doorkeeper.client.errors import raise_for
 if TYPE_CHECKING:
     from doorkeeper.client.router import Router
     from doorkeeper.client.settings import ClientSettings
-
-
-class KafkaEnum(IntEnum):
-    """Numbers that Kafka gives things; one that is not known yet (from a newer Kafka) is 0, which is UNKNOWN."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> KafkaEnum:
-        return cls(0)
 
 
 class Api:

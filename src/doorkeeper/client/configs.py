@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from doorkeeper.client.api import Api, KafkaEnum, check_whole
+from doorkeeper.client.api import Api, check_whole
 from doorkeeper.client.errors import (
     InvalidRequestError,
     KafkaError,
@@ -19,6 +19,7 @@ from doorkeeper.client.results import Results
 from doorkeeper.client.router import Target
 from doorkeeper.rules.config_request import Operation, ResourceType
 from doorkeeper.rules.javatext import escape_for_display, parse_int
+from doorkeeper.wire.kafka_enum import KafkaEnum
 
 DESCRIBE_CONFIGS: Final = 32
 ALTER_CONFIGS: Final = 33

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from doorkeeper.client.api import Api, KafkaEnum, check_whole
+from doorkeeper.client.api import Api, check_whole
 from doorkeeper.client.errors import error_for
 from doorkeeper.client.results import Results
 from doorkeeper.client.router import Target
+from doorkeeper.wire.kafka_enum import KafkaEnum
 from doorkeeper.wire.scram import salted_password
 
 DESCRIBE_USER_SCRAM_CREDENTIALS: Final = 50

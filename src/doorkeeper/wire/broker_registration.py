@@ -12,9 +12,8 @@ from kio.schema.broker_registration.v4.request import BrokerRegistrationRequest 
 from kio.schema.broker_registration.v4.request import Feature, Listener
 from kio.schema.broker_registration.v4.response import BrokerRegistrationResponse as ResponseV4
 from kio.schema.request_header.v2.header import RequestHeader
-from kio.schema.types import BrokerId
 from kio.static.constants import EntityType
-from kio.static.primitive import i16, i64
+from kio.static.primitive import i16
 
 from doorkeeper.wire.cloning import at_version
 
@@ -34,23 +33,10 @@ __all__ = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerRegistrationRequestV5:
+class BrokerRegistrationRequestV5(RequestV4):
     """What a broker says of itself, with the log directories that take no new partitions."""
 
-    __type__: ClassVar = EntityType.request
     __version__: ClassVar[i16] = i16(5)
-    __flexible__: ClassVar[bool] = True
-    __api_key__: ClassVar[i16] = i16(BROKER_REGISTRATION)
-    __header_schema__: ClassVar[type[RequestHeader]] = RequestHeader
-    broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
-    cluster_id: str = field(metadata={"kafka_type": "string"})
-    incarnation_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    listeners: tuple[Listener, ...]
-    features: tuple[Feature, ...]
-    rack: str | None = field(metadata={"kafka_type": "string"})
-    is_migrating_zk_broker: bool = field(metadata={"kafka_type": "bool"}, default=False)
-    log_dirs: tuple[uuid.UUID | None, ...] = field(metadata={"kafka_type": "uuid"}, default=())
-    previous_broker_epoch: i64 = field(metadata={"kafka_type": "int64"}, default=i64(-1))
     cordoned_log_dirs: tuple[uuid.UUID | None, ...] | None = field(
         metadata={"kafka_type": "uuid", "tag": 0}, default=None
     )
@@ -71,27 +57,11 @@ class StaticConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerRegistrationRequestV6:
+class BrokerRegistrationRequestV6(BrokerRegistrationRequestV5):
     """What a broker says of itself, with the static configs that the controller judges changes by."""
 
-    __type__: ClassVar = EntityType.request
     __version__: ClassVar[i16] = i16(6)
-    __flexible__: ClassVar[bool] = True
-    __api_key__: ClassVar[i16] = i16(BROKER_REGISTRATION)
-    __header_schema__: ClassVar[type[RequestHeader]] = RequestHeader
-    broker_id: BrokerId = field(metadata={"kafka_type": "int32"})
-    cluster_id: str = field(metadata={"kafka_type": "string"})
-    incarnation_id: uuid.UUID | None = field(metadata={"kafka_type": "uuid"})
-    listeners: tuple[Listener, ...]
-    features: tuple[Feature, ...]
-    rack: str | None = field(metadata={"kafka_type": "string"})
-    is_migrating_zk_broker: bool = field(metadata={"kafka_type": "bool"}, default=False)
-    log_dirs: tuple[uuid.UUID | None, ...] = field(metadata={"kafka_type": "uuid"}, default=())
-    previous_broker_epoch: i64 = field(metadata={"kafka_type": "int64"}, default=i64(-1))
     static_configs: tuple[StaticConfig, ...] = ()
-    cordoned_log_dirs: tuple[uuid.UUID | None, ...] | None = field(
-        metadata={"kafka_type": "uuid", "tag": 0}, default=None
-    )
 
 
 BrokerRegistrationResponseV5 = at_version(ResponseV4, 5)

@@ -13,25 +13,22 @@ from doorkeeper.cluster.controller import acls
 from doorkeeper.cluster.controller.acls import (
     AclCreation,
     AclFilter,
-    AclOperation,
     CreateAclsRequest,
     DeleteAclsRequest,
-    PatternType,
-    PermissionType,
-    ResourceType,
     decide_create_acls,
     decide_delete_acls,
     describe_acls,
 )
 from doorkeeper.cluster.image.metadata import MetadataImage
+from doorkeeper.wire.acls import AclOperation, AclPermission, AclResourceType, PatternType
 
 READ_ORDERS = AclCreation(
-    resource_type=ResourceType.TOPIC,
+    resource_type=AclResourceType.TOPIC,
     resource_name="orders",
     principal="User:alice",
     host="*",
     operation=AclOperation.READ,
-    permission_type=PermissionType.ALLOW,
+    permission_type=AclPermission.ALLOW,
 )
 
 
@@ -68,7 +65,7 @@ def test_stores_each_acl_once() -> None:
         ({"permission_type": 4}, "Invalid permissionType UNKNOWN"),
         ({"resource_name": ""}, "Invalid empty resource name"),
         (
-            {"resource_type": ResourceType.CLUSTER},
+            {"resource_type": AclResourceType.CLUSTER},
             "The only valid name for the CLUSTER resource is kafka-cluster",
         ),
         (
@@ -99,11 +96,11 @@ def test_refuses_one_and_stores_the_other(changes: dict[str, Any], message: str)
 @pytest.mark.parametrize(
     "changes",
     [
-        {"resource_type": ResourceType.CLUSTER, "resource_name": "kafka-cluster"},
-        {"resource_type": ResourceType.USER},
+        {"resource_type": AclResourceType.CLUSTER, "resource_name": "kafka-cluster"},
+        {"resource_type": AclResourceType.USER},
         {"resource_pattern_type": PatternType.PREFIXED},
         {"operation": AclOperation.TWO_PHASE_COMMIT},
-        {"permission_type": PermissionType.DENY},
+        {"permission_type": AclPermission.DENY},
         {"principal": ":"},
     ],
 )
@@ -116,11 +113,11 @@ PREFIXED = replace(READ_ORDERS, resource_name="ord", resource_pattern_type=Patte
 WILDCARD = replace(READ_ORDERS, resource_name="*")
 GROUP = replace(
     READ_ORDERS,
-    resource_type=ResourceType.GROUP,
+    resource_type=AclResourceType.GROUP,
     principal="User:bob",
     host="h",
     operation=AclOperation.DELETE,
-    permission_type=PermissionType.DENY,
+    permission_type=AclPermission.DENY,
 )
 STORED = created(cluster(), READ_ORDERS, PREFIXED, WILDCARD, GROUP)
 ALL = AclFilter(pattern_type_filter=PatternType.ANY)
@@ -137,7 +134,7 @@ TOPIC_NAMES = {(2, "orders"), (2, "ord"), (2, "*")}
     ("one", "found"),
     [
         (ALL, {*TOPIC_NAMES, (3, "orders")}),
-        (replace(ALL, resource_type_filter=ResourceType.TOPIC), TOPIC_NAMES),
+        (replace(ALL, resource_type_filter=AclResourceType.TOPIC), TOPIC_NAMES),
         (replace(ALL, resource_name_filter="orders"), {(2, "orders"), (3, "orders")}),
         (replace(ALL, resource_name_filter="ord"), {(2, "ord")}),
         (AclFilter(), {(2, "orders"), (2, "*"), (3, "orders")}),
@@ -155,7 +152,7 @@ TOPIC_NAMES = {(2, "orders"), (2, "ord"), (2, "*")}
         (replace(ALL, host_filter="h"), {(3, "orders")}),
         (replace(ALL, host_filter="*"), TOPIC_NAMES),
         (replace(ALL, operation=AclOperation.DELETE), {(3, "orders")}),
-        (replace(ALL, permission_type=PermissionType.ALLOW), TOPIC_NAMES),
+        (replace(ALL, permission_type=AclPermission.ALLOW), TOPIC_NAMES),
     ],
 )
 def test_a_filter_matches_as_kafkas_does(one: AclFilter, found: set[tuple[int, str]]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 from uuid import UUID
 
@@ -12,80 +11,12 @@ from kio.schema.errors import ErrorCode
 
 from doorkeeper.cluster.controller.decision import MAX_RECORDS_PER_DECISION, Decision, Failure, RecordBatch
 from doorkeeper.cluster.image.metadata import MetadataImage
+from doorkeeper.wire.acls import AclOperation, AclPermission, AclResourceType, PatternType
 from doorkeeper.wire.metadata.serde import VersionedRecord
 from doorkeeper.wire.metadata.types import AccessControlEntryRecord, RemoveAccessControlEntryRecord
 
 CLUSTER_NAME: Final = "kafka-cluster"
 WILDCARD: Final = "*"
-
-
-class ResourceType(IntEnum):
-    """org.apache.kafka.common.resource.ResourceType."""
-
-    UNKNOWN = 0
-    ANY = 1
-    TOPIC = 2
-    GROUP = 3
-    CLUSTER = 4
-    TRANSACTIONAL_ID = 5
-    DELEGATION_TOKEN = 6
-    USER = 7
-
-    @classmethod
-    def _missing_(cls, value: object) -> ResourceType:
-        return cls.UNKNOWN
-
-
-class PatternType(IntEnum):
-    """org.apache.kafka.common.resource.PatternType."""
-
-    UNKNOWN = 0
-    ANY = 1
-    MATCH = 2
-    LITERAL = 3
-    PREFIXED = 4
-
-    @classmethod
-    def _missing_(cls, value: object) -> PatternType:
-        return cls.UNKNOWN
-
-
-class AclOperation(IntEnum):
-    """org.apache.kafka.common.acl.AclOperation."""
-
-    UNKNOWN = 0
-    ANY = 1
-    ALL = 2
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-    CREATE_TOKENS = 13
-    DESCRIBE_TOKENS = 14
-    TWO_PHASE_COMMIT = 15
-
-    @classmethod
-    def _missing_(cls, value: object) -> AclOperation:
-        return cls.UNKNOWN
-
-
-class PermissionType(IntEnum):
-    """org.apache.kafka.common.acl.AclPermissionType."""
-
-    UNKNOWN = 0
-    ANY = 1
-    DENY = 2
-    ALLOW = 3
-
-    @classmethod
-    def _missing_(cls, value: object) -> PermissionType:
-        return cls.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +50,13 @@ class CreateAclsResponse:
 class AclFilter:
     """Both DescribeAclsRequest and one filter of DeleteAclsRequest; None and ANY match everything."""
 
-    resource_type_filter: int = ResourceType.ANY
+    resource_type_filter: int = AclResourceType.ANY
     resource_name_filter: str | None = None
     pattern_type_filter: int = PatternType.LITERAL
     principal_filter: str | None = None
     host_filter: str | None = None
     operation: int = AclOperation.ANY
-    permission_type: int = PermissionType.ANY
+    permission_type: int = AclPermission.ANY
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +159,12 @@ def _key_of(acl: AccessControlEntryRecord) -> AclKey:
 
 
 def _check_creation(creation: AclCreation) -> Failure | None:
-    if creation.resource_type == ResourceType.CLUSTER and creation.resource_name != CLUSTER_NAME:
+    if creation.resource_type == AclResourceType.CLUSTER and creation.resource_name != CLUSTER_NAME:
         return _invalid(f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}")
     if not creation.resource_name:
         return _invalid("Invalid empty resource name")
     refused = (
-        (ResourceType(creation.resource_type), (ResourceType.UNKNOWN, ResourceType.ANY), "resourceType"),
+        (AclResourceType(creation.resource_type), (AclResourceType.UNKNOWN, AclResourceType.ANY), "resourceType"),
         (
             PatternType(creation.resource_pattern_type),
             (PatternType.UNKNOWN, PatternType.ANY, PatternType.MATCH),
@@ -241,8 +172,8 @@ def _check_creation(creation: AclCreation) -> Failure | None:
         ),
         (AclOperation(creation.operation), (AclOperation.UNKNOWN, AclOperation.ANY), "operation"),
         (
-            PermissionType(creation.permission_type),
-            (PermissionType.UNKNOWN, PermissionType.ANY),
+            AclPermission(creation.permission_type),
+            (AclPermission.UNKNOWN, AclPermission.ANY),
             "permissionType",
         ),
     )
@@ -304,9 +235,9 @@ def describe_acls(image: MetadataImage, request: AclFilter) -> DescribeAclsRespo
 
 
 def _check_filter(one: AclFilter) -> Failure | None:
-    if not ResourceType(one.resource_type_filter) or not PatternType(one.pattern_type_filter):
+    if not AclResourceType(one.resource_type_filter) or not PatternType(one.pattern_type_filter):
         return _invalid("Unknown patternFilter.")
-    if not AclOperation(one.operation) or not PermissionType(one.permission_type):
+    if not AclOperation(one.operation) or not AclPermission(one.permission_type):
         return _invalid("Unknown entryFilter.")
     return None
 
@@ -314,11 +245,11 @@ def _check_filter(one: AclFilter) -> Failure | None:
 def matches(one: AclFilter, acl: AccessControlEntryRecord) -> bool:
     """Whether a filter covers an ACL."""
     return (
-        one.resource_type_filter in (ResourceType.ANY, acl.resource_type)
+        one.resource_type_filter in (AclResourceType.ANY, acl.resource_type)
         and one.principal_filter in (None, acl.principal)
         and one.host_filter in (None, acl.host)
         and one.operation in (AclOperation.ANY, acl.operation)
-        and one.permission_type in (PermissionType.ANY, acl.permission_type)
+        and one.permission_type in (AclPermission.ANY, acl.permission_type)
         and _matches_pattern(one, acl)
     )
 

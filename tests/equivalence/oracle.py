@@ -100,11 +100,15 @@ class Oracle:
 
     def ask(self, request: tuple[ResourceChange, ...]) -> tuple[Answer, ...]:
         """Make one request in earnest; a broker describes what it changes a moment later."""
-        return self._ask(request, validate_only=False)
+        try:
+            return self._ask(request, validate_only=False)
+        except ConnectionError:  # an earlier change took a network thread away, and its connections with it
+            self.reconnect()
+            return self._ask(request, validate_only=False)
 
     def carry_out(self, change: ResourceChange) -> Answer:
         """Make one change in earnest, and wait until the broker describes it."""
-        answers = self._ask((change,), validate_only=False)
+        answers = self.ask((change,))
         self._wait_until_applied((change,), answers)
         return answers[0]
 

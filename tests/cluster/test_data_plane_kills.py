@@ -1,133 +1,141 @@
-"""kill -9 in a stream of records: what was acknowledged is there, once, and groups are where they were."""
+"""kill -9 under the load of real clients: what was acknowledged is there, once, and what was aborted is never read."""
 
 from __future__ import annotations
 
-import itertools
-import threading
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import pytest
 from kio.schema.errors import ErrorCode
+from tests.cluster.kill_load import (
+    PARTITIONS,
+    ConfluentTransactions,
+    IdempotentLoad,
+    JavaTransactions,
+    Reader,
+    Transactions,
+)
 from tests.cluster.processes import ServeProcess
-from tests.cluster.records import INIT_PRODUCER_ID, ask, batch, create_topic, fetch, produce, values_in
+from tests.cluster.records import ask, create_topic
+from tests.cluster.running import HOST
+from tests.cluster.transactional import Cluster, Deadline
 from tests.kafka.requests import Connection
 
-RECORDS_PER_ROUND = 150
-OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR = 8, 9, 10
-TOPIC = "orders"
+from doorkeeper.wire.registry import Door
+
+BROKERS: Final = 2
+DOORS: Final = BROKERS + 1
+ORDERS, PAYMENTS, GROUP = "orders", "payments", "payers"
+RECORDS_PER_ROUND, TRANSACTIONS_PER_ROUND = 100, 4
+SHORT, LONG = 10, 200
+FIRST_PORT, LAST_PORT = 20_000, 30_000
+"""Below those that the kernel gives to outgoing connections, so that nobody takes them while the brokers are down."""
+OFFSET_FETCH: Final = 9
+CONFIGS = {"offsets.topic.num.partitions": "4", "transaction.state.log.num.partitions": "4"}
+
+MakeTransactions = Callable[[str], Transactions]
 
 
-class Sender:
-    """An idempotent producer that sends one record after the other until the connection ends."""
-
-    def __init__(self, producer_id: int) -> None:
-        self.producer_id = producer_id
-        self.sequence = 0
-        self.acknowledged: list[bytes] = []
-        self.enough = threading.Event()
-
-    def run(self, connection: Connection, goal: int) -> None:
-        """Send until the broker is gone; `enough` is set after so many acknowledgements."""
-        for sent in itertools.count(1):
-            value = b"%d" % self.sequence
-            header: dict[str, Any] = {
-                "producer_id": self.producer_id,
-                "producer_epoch": 0,
-                "base_sequence": self.sequence,
-            }
-            try:
-                answer = produce(connection, TOPIC, batch(value, **header))
-            except OSError:
-                return
-            assert answer.error_code == ErrorCode.none
-            self.acknowledged.append(value)
-            self.sequence += 1
-            if sent == goal:
-                self.enough.set()
+def is_free(port: int) -> bool:
+    with closing(socket.socket()) as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind((HOST, port))
+        except OSError:
+            return False
+        return True
 
 
-def read_all(connection: Connection) -> list[bytes | None]:
-    values: list[bytes | None] = []
-    while True:
-        partition = fetch(connection, TOPIC, len(values)).responses[0].partitions[0]
-        assert partition.error_code == ErrorCode.none
-        if len(values) == partition.high_watermark:
-            return values
-        values += values_in(partition.records)
-
-
-def commit(connection: Connection, offset: int) -> None:
-    partitions = [{"partition_index": 0, "committed_offset": offset}]
-    topics = [{"name": TOPIC, "partitions": partitions}]
-    answer = ask(connection, OFFSET_COMMIT, 8, group_id="readers", generation_id_or_member_epoch=-1, topics=topics)
-    assert answer.topics[0].partitions[0].error_code == ErrorCode.none
-
-
-def committed(connection: Connection) -> int:
-    asked = {"group_id": "readers", "topics": [{"name": TOPIC, "partition_indexes": [0]}]}
-    while True:
-        response = ask(connection, OFFSET_FETCH, 7, **asked)
-        if response.error_code != ErrorCode.coordinator_load_in_progress:
-            return int(response.topics[0].partitions[0].committed_offset)
+def free_port() -> int:
+    """The first of as many free ports in a row as there are doors."""
+    return next(
+        first for first in range(FIRST_PORT, LAST_PORT, DOORS) if all(is_free(first + door) for door in range(DOORS))
+    )
 
 
 class Story:
-    """The lives of one broker, each ended by a kill."""
+    """The lives of one cluster, each ended by a kill, and the clients that live through all of them."""
 
-    def __init__(self, folder: Path) -> None:
-        self._arguments = ("--port", "0", "--data", str(folder), "--override", "offsets.topic.num.partitions=2")
-        self._sender: Sender | None = None
-        self._committed = -1
+    def __init__(self, folder: Path, make: MakeTransactions) -> None:
+        port = free_port()
+        overrides = [word for key, value in CONFIGS.items() for word in ("--override", f"{key}={value}")]
+        self._arguments = ("--port", str(port), "--data", str(folder), "--brokers", str(BROKERS), *overrides)
+        self._servers = f"{HOST}:{port},{HOST}:{port + DOORS - 1}"
+        self._make = make
 
-    def live(self, *, to_be_killed: bool) -> None:
-        """Look at what is left of the life before, and send more until the end."""
-        with ServeProcess(*self._arguments) as served:
-            served.wait_until_listening()
-            with served.connect() as connection, served.connect() as other:
-                if self._sender is None:
-                    self._sender = begin(connection)
-                else:
-                    self.check(connection, self._sender)
-                if to_be_killed:
-                    self.kill(served, self._sender, connection, other)
+    def _serve(self) -> ServeProcess:
+        return ServeProcess(*self._arguments).wait_until_listening(DOORS)
 
-    def check(self, connection: Connection, sender: Sender) -> None:
-        found = read_all(connection)
-        assert found[: len(sender.acknowledged)] == sender.acknowledged
-        assert len(found) <= len(sender.acknowledged) + 1
-        assert len(set(found)) == len(found)
-        assert committed(connection) == self._committed
+    def tell(self, rounds: int) -> None:
+        served = self._serve()
+        try:
+            with served.connect() as connection:
+                for topic in (ORDERS, PAYMENTS):
+                    create_topic(connection, topic, partitions=PARTITIONS)
+            sender = IdempotentLoad(self._servers, ORDERS)
+            transactions = self._make(self._servers)
+            along = Reader(self._servers, (ORDERS, PAYMENTS))
+            loads = (sender, transactions, along)
+            for load in loads:
+                load.start()
+            for _ in range(rounds):
+                sender.advance(RECORDS_PER_ROUND)
+                transactions.advance(TRANSACTIONS_PER_ROUND)
+                served.kill()
+                served = self._serve()
+            for load in loads:
+                load.stop()
+            with ExitStack() as stack:
+                nodes = {one: stack.enter_context(served.connect(Door.BROKER, one)) for one in (1, BROKERS)}
+                offset = committed_offset(Cluster(nodes))
+            read = Reader(self._servers, (ORDERS, PAYMENTS)).read_to_the_end()
+        finally:
+            served.kill()
+        assert len(transactions.outcomes) >= rounds * TRANSACTIONS_PER_ROUND
+        sender.check(read[ORDERS])
+        transactions.check(read[PAYMENTS], offset)
+        for topic, partitions in along.read.items():
+            for index, values in partitions.items():
+                assert values == read[topic][index][: len(values)], "who read along has read something else"
 
-    def kill(self, served: ServeProcess, sender: Sender, connection: Connection, other: Connection) -> None:
-        # A record that was written and not acknowledged is repeated with its sequence, and so not doubled.
-        sender.enough.clear()
-        sending = threading.Thread(target=sender.run, args=(connection, RECORDS_PER_ROUND))
-        sending.start()
-        assert sender.enough.wait(60)
-        self._committed = len(sender.acknowledged)
-        commit(other, self._committed)
-        served.kill()
-        sending.join(60)
+
+def committed_offset(cluster: Cluster) -> int:
+    coordinator: Connection = cluster.coordinator(GROUP, 0)
+    deadline = Deadline("the offset")
+    asked = {"group_id": GROUP, "require_stable": True, "topics": [{"name": PAYMENTS, "partition_indexes": [0]}]}
+    while deadline.holds():
+        answer = ask(coordinator, OFFSET_FETCH, 7, **asked)
+        if answer.error_code is ErrorCode.none and answer.topics[0].partitions[0].error_code is ErrorCode.none:
+            return int(answer.topics[0].partitions[0].committed_offset)
+    raise AssertionError
 
 
-def begin(connection: Connection) -> Sender:
-    create_topic(connection, TOPIC)
-    ask(connection, FIND_COORDINATOR, 4, coordinator_keys=["readers"])
-    return Sender(ask(connection, INIT_PRODUCER_ID, 4, transactional_id=None).producer_id)
+def librdkafka(servers: str) -> Transactions:
+    return ConfluentTransactions(servers, PAYMENTS, GROUP)
 
 
-def check_kills(folder: Path, rounds: int) -> None:
-    story = Story(folder)
-    for _ in range(rounds):
-        story.live(to_be_killed=True)
-    story.live(to_be_killed=False)
+def java(jars: Path) -> MakeTransactions:
+    return lambda servers: JavaTransactions(jars, servers, PAYMENTS, GROUP)
 
 
 def test_nothing_acknowledged_is_lost_or_doubled(tmp_path: Path) -> None:
-    check_kills(tmp_path, 2)
+    Story(tmp_path, librdkafka).tell(SHORT)
+
+
+@pytest.mark.kafka
+def test_nothing_is_lost_or_doubled_where_transactions_end_with_another_epoch(tmp_path: Path, kafka_jars: Path) -> None:
+    Story(tmp_path, java(kafka_jars)).tell(SHORT)
 
 
 @pytest.mark.long
 def test_nothing_acknowledged_is_lost_or_doubled_in_many_rounds(tmp_path: Path) -> None:
-    check_kills(tmp_path, 200)
+    Story(tmp_path, librdkafka).tell(LONG)
+
+
+@pytest.mark.long
+@pytest.mark.kafka
+def test_nothing_is_lost_or_doubled_with_new_epochs_in_many_rounds(tmp_path: Path, kafka_jars: Path) -> None:
+    Story(tmp_path, java(kafka_jars)).tell(LONG)

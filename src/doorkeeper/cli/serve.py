@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from doorkeeper.cli.properties_file import load_properties
-from doorkeeper.cli.serve_metrics import metrics_options, metrics_served
+from doorkeeper.cli.serve_metrics import REQUEST_LOG_OPTIONS, metrics_options, metrics_served, request_log_wish
 from doorkeeper.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def command(
 
     logging.basicConfig(level=log_level.upper(), format=LOG_FORMAT)
     properties = None if file is None else load_properties(file)
+    log = request_log_wish(**{name: asked.pop(name) for name in REQUEST_LOG_OPTIONS})
     try:
         configs = lay_out(properties, _wishes(**asked))
     except BadConfigurationError as error:
@@ -76,7 +77,7 @@ def command(
         raise InputError("\n  ".join([f"{name} is refused:", *error.faults])) from None
     verdicts = _verdicts(verdict_log)
     try:
-        run(_serve(NodeProcess(configs, verdicts), configs, format_, (metrics_host, metrics_port)))
+        run(_serve(NodeProcess(configs, verdicts, request_log=log), configs, format_, (metrics_host, metrics_port)))
     finally:
         verdicts.close()
 

@@ -1,9 +1,10 @@
-"""What `doorkeeper serve` lets be seen of itself: metrics over HTTP."""
+"""What `doorkeeper serve` lets be seen of itself: metrics over HTTP, and the request log."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -12,18 +13,47 @@ from doorkeeper.errors import InputError
 
 if TYPE_CHECKING:
     from doorkeeper.cluster.process import NodeProcess
+    from doorkeeper.cluster.request_log import RequestLogWish
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 LOCALHOST: Final = "127.0.0.1"
+REQUEST_LOG_OPTIONS: Final = ("request_log", "request_log_sample", "request_log_listeners")
 PORT: Final = click.IntRange(0, 65535)
 
 
 def metrics_options(command: Command) -> Command:
     """The options of `serve` for this."""
+    folder = click.option(
+        "--request-log",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Log every request as Kafka does, one file for each listener; rotated and gzipped.",
+    )
+    sample = click.option(
+        "--request-log-sample",
+        type=click.FloatRange(0, 1, min_open=True),
+        default=1.0,
+        show_default=True,
+        help="The share of requests that is logged.",
+    )
+    listeners = click.option(
+        "--request-log-listener", "request_log_listeners", multiple=True, metavar="NAME", help="Log this listener only."
+    )
     host = click.option("--metrics-host", default=LOCALHOST, show_default=True, help="Where the metrics port is open.")
     port = click.option("--metrics-port", type=PORT, help="Serve /metrics and /kafka-metrics over HTTP. 0: free.")
-    return port(host(command))
+    return port(host(folder(sample(listeners(command)))))
+
+
+def request_log_wish(
+    request_log: Path | None, request_log_sample: float, request_log_listeners: tuple[str, ...]
+) -> RequestLogWish | None:
+    """What the options ask for."""
+    if request_log is None:
+        return None
+    from doorkeeper.cluster.request_log import RequestLogWish
+
+    return RequestLogWish(request_log, request_log_sample, listeners=frozenset(request_log_listeners))
 
 
 @asynccontextmanager

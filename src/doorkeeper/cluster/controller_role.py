@@ -36,6 +36,7 @@ from doorkeeper.cluster.controller.registration import (
 )
 from doorkeeper.cluster.controller.sessions import HeartbeatTracker
 from doorkeeper.cluster.door import DoorService
+from doorkeeper.cluster.exchange import Watcher
 from doorkeeper.cluster.handlers.table import handlers_for
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.log_dir import LogDirectory
@@ -73,6 +74,8 @@ class ControllerRole:
         self.door: DoorService[ControllerRole] = DoorService(self, registry, handlers_for(Door.CONTROLLER), self._gate)
         self._active = asyncio.Event()
         self._directory = directory
+        self.watchers: dict[str, Watcher] = {}
+        """By listener: who keeps a record of requests, those in an Envelope too."""
         self.tracker = HeartbeatTracker(config.number("broker.session.timeout.ms"))
         self.remembered_configs: dict[int, Mapping[str, str | None]] = {}
         """Static configs of brokers, where the metadata.version keeps them out of the log."""

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
 from time import monotonic_ns
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 from doorkeeper.cluster.broker.channel import SOFTWARE as OUR_BROKERS
+from doorkeeper.cluster.exchange import AT_ONCE, Asked, Exchange, Watcher
 from doorkeeper.cluster.handlers.call import BulkAnswer
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.metering import NodeMeter
@@ -35,30 +36,6 @@ MUTATIONS: Final = frozenset((19, 20, 37))
 CLUSTER_ACTIONS: Final = frozenset((4, 5, 6, 7, 27, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70))
 """What only nodes of the cluster ask (ApiKeys.clusterAction), and the snapshots they fetch: exempt."""
 NANOSECONDS_TO_PERCENT: Final = 100.0 / 1e9
-
-Asked = Request | RequestHeader
-
-
-class Watcher(Protocol):
-    """Is told of every request that has been answered."""
-
-    def __call__(self, exchange: Exchange, answer: Answer) -> None: ...
-
-
-class Exchange:
-    """One request, and what its answer took. Times are in nanoseconds."""
-
-    __slots__ = ("asked", "frame", "local_ns", "peer", "started_ns", "throttle_ms", "total_ns")
-
-    def __init__(self, asked: Asked, frame: Frame, peer: Peer, started_ns: int) -> None:
-        self.asked = asked
-        self.frame = frame
-        self.peer = peer
-        self.started_ns = started_ns
-        self.local_ns = -1
-        """Time on the event loop; -1: all of it, for it was answered at once."""
-        self.total_ns = 0
-        self.throttle_ms = 0
 
 
 class MeteredService:
@@ -144,7 +121,7 @@ class MeteredService:
         asked = exchange.asked
         end_ns = monotonic_ns()
         exchange.total_ns = total_ns = end_ns - exchange.started_ns
-        local_ns = total_ns if exchange.local_ns < 0 else exchange.local_ns
+        local_ns = total_ns if exchange.local_ns == AT_ONCE else exchange.local_ns
         now = end_ns // 1_000_000
         if request.limit is None:
             request.record_only(local_ns * NANOSECONDS_TO_PERCENT, now)
@@ -161,7 +138,7 @@ class MeteredService:
             )
         api, count = found
         count.count += 1
-        if exchange.local_ns < 0:
+        if exchange.local_ns == AT_ONCE:
             api.note(total_ns // 1000, size)
         else:
             api.note_later(total_ns // 1000, local_ns // 1000, size)
@@ -202,7 +179,7 @@ class MeteredService:
         request = self._clients.request(client)
         if request.limit is None or exchange.asked.api_key in CLUSTER_ACTIONS:
             return 0
-        spent_ns = monotonic_ns() - exchange.started_ns if exchange.local_ns < 0 else exchange.local_ns
+        spent_ns = monotonic_ns() - exchange.started_ns if exchange.local_ns == AT_ONCE else exchange.local_ns
         return request.record(spent_ns * NANOSECONDS_TO_PERCENT, now)
 
     def _throttled(

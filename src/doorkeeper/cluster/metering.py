@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.cluster.image.metadata import MetadataImage
@@ -22,9 +22,6 @@ from doorkeeper.metering.requests import TICK_SECONDS, RequestBook
 from doorkeeper.metering.samples import Windows
 from doorkeeper.metering.sensors import MutationQuota
 from doorkeeper.rules.client_id import DEFAULT
-
-if TYPE_CHECKING:
-    from doorkeeper.door.verdicts import VerdictBook
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 _MISSING: Final = ""
@@ -48,8 +45,6 @@ class NodeMeter:
         self.clients = ClientBook(windows)
         self.requests = RequestBook()
         self.connections = ConnectionRates(windows)
-        self.verdicts: VerdictBook | None = None
-        """What the doors count, where there are doors that judge."""
         self._applied = ClientQuotasImage.EMPTY
 
     def follow(self, image: MetadataImage) -> None:

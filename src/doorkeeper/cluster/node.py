@@ -9,7 +9,7 @@ from collections.abc import Collection, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.cluster import existing
 from doorkeeper.cluster.broker.channel import ControllerChannel
@@ -40,6 +40,9 @@ from doorkeeper.net.listener import Listener
 from doorkeeper.rules.listener_config import Endpoint
 from doorkeeper.rules.static_config import UnknownStaticError, UnlawfulError
 from doorkeeper.wire.registry import Door, VersionRange
+
+if TYPE_CHECKING:
+    from doorkeeper.cluster.request_log import RequestLog, RequestLogWish
 
 LOGGER: Final = logging.getLogger("doorkeeper.node")
 
@@ -75,10 +78,13 @@ class Node:
         *,
         controller_address: tuple[str, int] | None = None,
         verdicts: Verdicts | None = None,
+        request_log: RequestLogWish | None = None,
     ) -> None:
         """:param controller_address: where the controller is, if it is in this process on a port nobody chose.
         :param verdicts: where the doors' verdicts on identifiers go.
         """
+        self.request_logs: list[RequestLog] = []
+        self._request_log_wish = request_log
         self.config = config
         self.verdicts = (verdicts or Verdicts()).of_node()
         self.controller: ControllerRole | None = None
@@ -92,7 +98,6 @@ class Node:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._loggers = NodeLoggers()
         self.meter = NodeMeter(config)
-        self.meter.verdicts = self.verdicts.book
         self._logins: dict[str, Logins] = {}
         """By listener, where there is SASL."""
         self._applied_configs: ConfigurationsImage | None = None
@@ -220,7 +225,7 @@ class Node:
             listener = Listener(
                 endpoint.host or EVERYWHERE,
                 endpoint.port,
-                MeteredService(role.door, door, self.meter, lambda: role.image),
+                MeteredService(role.door, door, self.meter, lambda: role.image, self._watcher(endpoint, role)),
                 name=endpoint.listener,
                 limits=limits,
                 connection_rate=lambda address: self.meter.admit(address, role.image),
@@ -245,6 +250,23 @@ class Node:
 
         source.subscribe(follow)
         role.door.watch = watch
+
+    def _watcher(self, endpoint: Endpoint, role: BrokerRole | ControllerRole) -> RequestLog | None:
+        """Who keeps a record of a listener's requests."""
+        if self._request_log_wish is None:
+            return None
+        from doorkeeper.cluster.request_log import open_request_log
+
+        wish, listener = self._request_log_wish, endpoint.listener
+        try:
+            log = open_request_log(wish, self.config.node_id, listener, str(endpoint.protocol))
+        except OSError as error:
+            raise InputError(f"can't log requests in {wish.folder}: {error.strerror or error}") from error
+        if log is not None:
+            self.request_logs.append(log)
+            if isinstance(role, ControllerRole):
+                role.watchers[listener] = log
+        return log
 
     def _apply_limits(self, image: MetadataImage) -> None:
         """Let dynamic configs count at the broker's doors."""
@@ -307,6 +329,8 @@ class Node:
             self._log.close()
         if self._directories is not None:
             self._directories.close()
+        for log in self.request_logs:
+            log.lines.close()
 
     async def _leave(self) -> None:
         task = self._tasks.get("lifecycle")

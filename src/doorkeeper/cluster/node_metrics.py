@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -41,6 +41,7 @@ def node_metrics(node: Node, *, with_node: bool = False) -> Iterator[Measured]:
         _groups(node),
         _logs(node),
         _verdicts(node),
+        _request_logs(node),
     ):
         yield Measured(one.domain, one.kind, (*one.tags, *own), one.attributes, one.counters, one.buckets)
 
@@ -158,12 +159,18 @@ def _logs(node: Node) -> Iterator[Measured]:
             yield Measured("kafka.log", "Log", tags, {"Value": value})
 
 
-def _verdicts(node: Node) -> Iterable[Measured]:
+def _verdicts(node: Node) -> Iterator[Measured]:
     """What the doors found too long: refused, or let in because nobody enforces yet."""
-    book = node.meter.verdicts
-    if book is None:
-        return
+    book = node.verdicts.book
     for (kind, api_key, mode), count in list(book.counts.items()):
         tags = (("identifier", str(kind)), ("request", api_class_name(api_key)), ("mode", str(mode)))
         yield Measured(OURS, "Verdicts", tags, {"Count": count}, frozenset(("Count",)))
     yield Measured(OURS, "Verdicts", (("name", "Overflow"),), {"Count": book.overflow}, frozenset(("Count",)))
+
+
+def _request_logs(node: Node) -> Iterator[Measured]:
+    """Lines that the request logs wrote, had no room for, and could not write."""
+    names = frozenset(("written", "dropped", "failed"))
+    for log in node.request_logs:
+        attributes = {"written": log.lines.written, "dropped": log.lines.dropped, "failed": log.lines.failed}
+        yield Measured(OURS, "RequestLog", (("listener", log.listener),), attributes, names)

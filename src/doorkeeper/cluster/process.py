@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.cluster.node import Node, OpenDoor
 from doorkeeper.cluster.server_config import NodeConfig
 from doorkeeper.cluster.verdicts import Verdicts
 from doorkeeper.wire.registry import Door
+
+if TYPE_CHECKING:
+    from doorkeeper.cluster.request_log import RequestLogWish
 
 LOGGER: Final = logging.getLogger("doorkeeper.node")
 
@@ -18,12 +21,19 @@ LOGGER: Final = logging.getLogger("doorkeeper.node")
 class NodeProcess:
     """`async with NodeProcess(configs) as nodes:` serves until the block ends."""
 
-    def __init__(self, configs: Sequence[NodeConfig], verdicts: Verdicts | None = None) -> None:
+    def __init__(
+        self,
+        configs: Sequence[NodeConfig],
+        verdicts: Verdicts | None = None,
+        *,
+        request_log: RequestLogWish | None = None,
+    ) -> None:
         """:param configs: as `layout.lay_out` gives them, the controller's first.
         :param verdicts: where the doors' verdicts on identifiers go.
         """
         self._configs = configs
         self.verdicts = verdicts or Verdicts()
+        self._request_log = request_log
         self.nodes: list[Node] = []
 
     @property
@@ -42,7 +52,12 @@ class NodeProcess:
         own_brokers = [config.node_id for config in self._configs if config.is_broker]
         try:
             for config in self._configs:
-                node = Node(config, controller_address=self._controller_address(), verdicts=self.verdicts)
+                node = Node(
+                    config,
+                    controller_address=self._controller_address(),
+                    verdicts=self.verdicts,
+                    request_log=self._request_log,
+                )
                 await node.start(own_brokers)
                 self.nodes.append(node)
         except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
@@ -22,6 +23,7 @@ from doorkeeper.wire.messages import API_VERSIONS, api_name
 from doorkeeper.wire.sasl_login import Outcome, SaslLogin
 
 LOGGER: Final = logging.getLogger("doorkeeper.net")
+_CONNECTION_NUMBERS: Final = itertools.count()
 
 
 class Refusal(NamedTuple):
@@ -84,6 +86,9 @@ class ServerProtocol(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=self._limits.write_buffer_bytes)
         address = transport.get_extra_info("peername") or ("", 0)
         self.peer.address, self.peer.port = str(address[0]), int(address[1])
+        host, port = (transport.get_extra_info("sockname") or ("", 0))[:2]
+        number = next(_CONNECTION_NUMBERS)
+        self.peer.connection_id = f"{host}:{port}-{self.peer.address}:{self.peer.port}-0-{number}"
         refusal = self._admit(self)
         if refusal is not None:
             LOGGER.info("refused a connection from %s: %s", self.peer.address, refusal.reason)

@@ -28,6 +28,8 @@ class Peer:
     principal: str = ANONYMOUS
     software_name: str = UNKNOWN_SOFTWARE
     software_version: str = UNKNOWN_SOFTWARE
+    connection_id: str = ""
+    """Both ends and a number, in Kafka's form: `127.0.0.1:9092-127.0.0.1:51000-0-7`."""
     meter: ClientMeter | None = None
     """Of the client that asked last: nearly always the one that asks next."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from doorkeeper.cluster.controller.reshape import reshape
 from doorkeeper.cluster.messages import Values, make_response
@@ -17,7 +17,8 @@ from doorkeeper.wire.memory import remembered
 from doorkeeper.wire.messages import message_classes
 
 
-class BulkAnswer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class BulkAnswer:
     """An answer whose bytes count against `consumer_byte_rate`, and that may be withheld for it (KIP-219)."""
 
     response: Any

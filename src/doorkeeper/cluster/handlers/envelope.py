@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 from ipaddress import ip_address
+from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from kio.schema.errors import ErrorCode
 
+from doorkeeper.cluster.exchange import Exchange
 from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.cluster.principals import read_principal
+from doorkeeper.cluster.throttled_answers import read_throttle_ms
 from doorkeeper.errors import RemoteProtocolError
 from doorkeeper.wire.answers import error_response, fault_code
 from doorkeeper.wire.codec import Request, decode_request, encode_response, read_request_header, response_header
@@ -42,10 +45,17 @@ async def at_controller(controller: ControllerRole, call: Call) -> Any:
         request = decode_request(frame, header)
     except RemoteProtocolError:
         return call.answer({"error_code": ErrorCode.unsupported_version})
+    exchange = Exchange(request, frame, call.peer, monotonic_ns())
     address = str(ip_address(bytes(envelope.client_host_address)))
     answer = await _answered(controller, Call(request, call.peer, principal, is_forwarded=True, forwarded_from=address))
     if answer is None:
         return call.answer({"error_code": ErrorCode.unknown_server_error})
+    watcher = controller.watchers.get(call.peer.listener)
+    if watcher is not None:
+        exchange.principal, exchange.is_forwarded = principal, True
+        exchange.total_ns = monotonic_ns() - exchange.started_ns
+        exchange.throttle_ms = read_throttle_ms(request.api_key, request.api_version, answer)
+        watcher(exchange, answer)
     return call.answer({"error_code": ErrorCode.none, "response_data": _encoded(request, answer)})
 
 

@@ -27,6 +27,7 @@ _COMMANDS: Final = {
     ),
     "quotas": ("doorkeeper.cli.quotas", "Apply, export and compare client quotas in bulk."),
     "serve": ("doorkeeper.cli.serve", "Run a Kafka-compatible cluster: brokers and a controller."),
+    "top": ("doorkeeper.cli.top", "Show the busiest clients of a running cluster, and the quotas that bind them."),
     "gateway": ("doorkeeper.cli.gateway", "Stand before a real Kafka cluster: judge, count, refuse."),
     "rules": ("doorkeeper.cli.rules", "Print the whole rulebook, or the field map of Kafka's requests."),
     "metadata": ("doorkeeper.cli.metadata", "Look into a metadata log or a snapshot."),

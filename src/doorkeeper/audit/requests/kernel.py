@@ -38,7 +38,9 @@ _WORDS: Final = STRETCH // 8
 _QUOTE: Final = ord('"')
 _BACKSLASH: Final = ord("\\")
 _LINE_FEED: Final = ord("\n")
-_BRACE: Final = ord("}")
+_CLOSED: Final = b'"}}'
+"""How the JSON of a request ends: with the version of the client's software."""
+_LINES_TO_LEARN: Final = 5
 _LONGEST_PREFIX: Final = 512
 ALTER_CLIENT_QUOTAS: Final = 49
 
@@ -78,7 +80,8 @@ class Kernel:
         self._timed = options.since is not None or options.until is not None
         self._offset = 0
         """Where the JSON began in the last line: by far most lines of a log are alike."""
-        self._suffix = b"}"
+        self._suffix: bytes | None = None
+        """How lines end; None until one was decoded to learn it."""
         self._line = 0
         """Lines read so far."""
         self._judged = 0
@@ -128,7 +131,9 @@ class Kernel:
         self, block: bytes, array: np.ndarray, starts: np.ndarray, ends: np.ndarray
     ) -> list[tuple[bytes, bytes] | None]:
         """(API and version, plain client id) of the lines that begin and end as they should."""
-        self._learn(block, int(starts[0]), int(ends[0]))
+        suffix = self._learn(block, starts, ends)
+        if suffix is None:
+            return [None] * len(ends)
         match = _HEADER.match
         headers: list[tuple[bytes, bytes] | None] = [
             (found.group(1), found.group(2)) if (found := match(block, place)) else None
@@ -137,21 +142,29 @@ class Kernel:
         for index, header in enumerate(headers):
             if header is None:
                 headers[index] = self._header_elsewhere(block, int(starts[index]), int(ends[index]))
-        suffix = self._suffix
         whole = ends - starts >= self._offset + _SHORTEST_LINE + len(suffix)
+        closing = np.maximum(ends - len(suffix), 0)
+        for place, byte in enumerate(_CLOSED):
+            whole &= array[closing + place] == byte
         whole &= array[ends - 1] == suffix[-1]
-        whole &= array[np.maximum(ends - len(suffix), 0)] == _BRACE
         for index in np.flatnonzero(~whole).tolist():
             headers[index] = None
+        if 2 * np.count_nonzero(whole) < len(ends):
+            self._suffix = None  # the pattern has changed
         return headers
 
-    def _learn(self, block: bytes, start: int, end: int) -> None:
-        """Take the first line for a pattern, if it is one."""
-        found = block.find(DOCUMENT, start, min(end, start + _LONGEST_PREFIX))
-        closed = block.rfind(b"}", start, end)
-        if found >= 0 and closed > found:
-            self._offset = found - start
-            self._suffix = block[closed:end]
+    def _learn(self, block: bytes, starts: np.ndarray, ends: np.ndarray) -> bytes | None:
+        """Take the first lines for a pattern: where the JSON begins, and how a line ends that is whole."""
+        place = block.find(DOCUMENT, 0, min(int(ends[0]), _LONGEST_PREFIX))
+        if place >= 0:
+            self._offset = place
+        for start, end in zip(starts[:_LINES_TO_LEARN].tolist(), ends[:_LINES_TO_LEARN].tolist(), strict=True):
+            if self._suffix is not None:
+                break
+            closed = block.rfind(_CLOSED, start, end)
+            if closed >= 0 and isinstance(parse_line(block[start:end]), Request):
+                self._suffix = block[closed:end]
+        return self._suffix
 
     def _header_elsewhere(self, block: bytes, start: int, end: int) -> tuple[bytes, bytes] | None:
         """The header of a line with a prefix of another length."""

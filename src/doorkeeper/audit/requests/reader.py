@@ -39,10 +39,12 @@ def read_range(work: ByteRange, options: ReadOptions) -> Iterator[pa.RecordBatch
 
 def blocks_of(work: ByteRange, kernel: LineCounter) -> Iterator[bytes]:
     """The lines that begin in a range, in blocks of whole lines, decompressed."""
+    stream: Readable
     if work.start == 0 and compression_of(work.file) is not None:
-        stream, size = open_text(work.file), None
+        stream, size = _Salvaged(open_text(work.file), kernel), None
     else:
-        stream, size = open_file(work.file, max(0, work.start - 1)), work.end - max(0, work.start - 1)
+        start = max(0, work.start - 1)  # its byte tells whether a line begins at the range's own
+        stream, size = open_file(work.file, start), work.end - start
     try:
         yield from whole_lines(stream, size, kernel, skip_first=work.start > 0)
     finally:
@@ -65,7 +67,7 @@ def whole_lines(stream: Readable, size: int | None, kernel: LineCounter, *, skip
     left = size
     skipping = skip_first
     while left is None or left > 0:
-        data = _read(stream, BLOCK_BYTES if left is None else min(BLOCK_BYTES, left), kernel)
+        data = stream.read(BLOCK_BYTES if left is None else min(BLOCK_BYTES, left))
         if not data:
             break
         left = None if left is None else left - len(data)
@@ -84,13 +86,13 @@ def whole_lines(stream: Readable, size: int | None, kernel: LineCounter, *, skip
         yield rest + data[:end]
         rest = data[end:]
     if rest:
-        yield rest + _rest_of_line(stream, kernel)
+        yield rest + _rest_of_line(stream)
 
 
-def _rest_of_line(stream: Readable, kernel: LineCounter) -> bytes:
+def _rest_of_line(stream: Readable) -> bytes:
     """Up to the line feed, which is made where the file has none."""
     parts = []
-    while data := _read(stream, BLOCK_BYTES, kernel):
+    while data := stream.read(BLOCK_BYTES):
         head, feed, _ = data.partition(b"\n")
         parts.append(head)
         if feed:
@@ -98,11 +100,25 @@ def _rest_of_line(stream: Readable, kernel: LineCounter) -> bytes:
     return b"".join(parts) + b"\n"
 
 
-def _read(stream: Readable, size: int, kernel: LineCounter) -> bytes:
-    try:
-        return stream.read(size)
-    except OSError as error:
-        if "compressed" not in str(error).lower() and "decompress" not in str(error).lower():
-            raise
-        kernel.lose_line(TORN_FILE)
-        return b""
+class _Salvaged:
+    """A compressed stream that ends where it tears, and counts what is lost there as one line."""
+
+    def __init__(self, stream: Readable, kernel: LineCounter) -> None:
+        self._stream = stream
+        self._kernel = kernel
+        self._torn = False
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self._torn:
+            return b""
+        try:
+            return self._stream.read(size)
+        except OSError as error:
+            if "compress" not in str(error).lower():
+                raise
+            self._torn = True
+            self._kernel.lose_line(TORN_FILE)
+            return b""
+
+    def close(self) -> None:
+        self._stream.close()

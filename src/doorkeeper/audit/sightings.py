@@ -133,18 +133,41 @@ class Tally:
                 rows = []
         if rows:
             yield pa.RecordBatch.from_pylist(rows, schema=SIGHTINGS)
+        if self._callers:
+            yield self._caller_batch()
+
+    def _place(self) -> dict[str, object]:
+        return {"source": self._source.value, "file": to_text(self._file), "range_start": self._range_start}
 
     def _rows(self) -> Iterator[dict[str, object]]:
-        place = {"source": self._source.value, "file": to_text(self._file), "range_start": self._range_start}
+        place = self._place()
         for (sighting, _), seen in self._sightings.items():
             yield place | _sighting_row(sighting, seen)
-        for (api, version, client_id), count in self._callers.items():
-            caller = {"entry": Entry.CALLER.value, "api": api, "api_version": version, "client_id": to_text(client_id)}
-            yield place | caller | {"count": count}
         for total in self._places:
             yield place | _total_row(total, 1)
         for (outcome, reason), (count, line) in self._totals.items():
             yield place | _total_row(_Total(outcome, reason, line), count)
+
+    def _caller_batch(self) -> pa.RecordBatch:
+        """The callers, column by column: there are many of them, and most columns are empty."""
+        apis, versions, clients = zip(*self._callers, strict=True)
+        columns = {
+            "api": pa.array(apis, pa.string()),
+            "api_version": pa.array(versions, pa.int16()),
+            "client_id": pa.array(map(to_text, clients), pa.string()),
+            "count": pa.array(self._callers.values(), pa.int64()),
+        }
+        constants = self._place() | {"entry": Entry.CALLER.value}
+        size = len(self._callers)
+        return pa.RecordBatch.from_arrays(
+            [
+                columns[field.name]
+                if field.name in columns
+                else pa.repeat(pa.scalar(constants.get(field.name), field.type), size)
+                for field in SIGHTINGS
+            ],
+            schema=SIGHTINGS,
+        )
 
 
 def _total_row(total: _Total, count: int) -> dict[str, object]:

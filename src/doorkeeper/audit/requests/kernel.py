@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from enum import Enum
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from doorkeeper.audit.requests.reading import api_of, first_version, note_reques
 from doorkeeper.audit.schemas import Outcome
 from doorkeeper.audit.sightings import Tally
 from doorkeeper.rules.names import MAX_NAME_LENGTH
+
+_Key: TypeAlias = tuple[bytes, ...]
+"""API and version as the log spells them, and a plain client id."""
 
 STRETCH: Final = 120  # bytes without a quote that are looked for, aligned: every stretch of 239 bytes holds one
 _WORDS: Final = STRETCH // 8
@@ -85,7 +88,7 @@ class Kernel:
         self._line = 0
         """Lines read so far."""
         self._judged = 0
-        self._callers: Counter[tuple[bytes, bytes] | None] = Counter()
+        self._callers: Counter[_Key | None] = Counter()
         self._actions: dict[bytes, Action] = {}
 
     def read_block(self, block: bytes) -> None:
@@ -95,11 +98,12 @@ class Kernel:
         starts = np.concatenate((np.zeros(1, np.int64), ends[:-1] + 1))
         if self._options.strict:
             decode = set(range(len(ends)))
-            headers: list[tuple[bytes, bytes] | None] = [None] * len(ends)
+            headers: list[_Key | None] = [None] * len(ends)
         else:
             headers = self._headers(block, array, starts, ends)
             decode = self._suspects(block, array, ends)
-            decode.update(index for index, header in enumerate(headers) if header is None)
+            if None in headers:
+                decode.update(index for index, header in enumerate(headers) if header is None)
             self._add_special(block, starts, ends, headers, decode)
             if self._timed:
                 self._drop_outside(block, starts, headers, decode)
@@ -127,21 +131,19 @@ class Kernel:
         self._line += 1
         self._tally.add_total(Outcome.MALFORMED, reason, self._line)
 
-    def _headers(
-        self, block: bytes, array: np.ndarray, starts: np.ndarray, ends: np.ndarray
-    ) -> list[tuple[bytes, bytes] | None]:
+    def _headers(self, block: bytes, array: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> list[_Key | None]:
         """(API and version, plain client id) of the lines that begin and end as they should."""
         suffix = self._learn(block, starts, ends)
         if suffix is None:
             return [None] * len(ends)
         match = _HEADER.match
-        headers: list[tuple[bytes, bytes] | None] = [
-            (found.group(1), found.group(2)) if (found := match(block, place)) else None
-            for place in (starts + self._offset).tolist()
+        headers: list[_Key | None] = [
+            found.group(1, 2) if (found := match(block, place)) else None for place in (starts + self._offset).tolist()
         ]
-        for index, header in enumerate(headers):
-            if header is None:
-                headers[index] = self._header_elsewhere(block, int(starts[index]), int(ends[index]))
+        if None in headers:
+            for index, header in enumerate(headers):
+                if header is None:
+                    headers[index] = self._header_elsewhere(block, int(starts[index]), int(ends[index]))
         whole = ends - starts >= self._offset + _SHORTEST_LINE + len(suffix)
         closing = np.maximum(ends - len(suffix), 0)
         for place, byte in enumerate(_CLOSED):
@@ -166,7 +168,7 @@ class Kernel:
                 self._suffix = block[closed:end]
         return self._suffix
 
-    def _header_elsewhere(self, block: bytes, start: int, end: int) -> tuple[bytes, bytes] | None:
+    def _header_elsewhere(self, block: bytes, start: int, end: int) -> _Key | None:
         """The header of a line with a prefix of another length."""
         place = block.find(DOCUMENT, start, min(end, start + _LONGEST_PREFIX))
         if place < 0 or (place > start and not block.startswith(COMPLETED, place - len(COMPLETED))):
@@ -193,25 +195,25 @@ class Kernel:
         block: bytes,
         starts: np.ndarray,
         ends: np.ndarray,
-        headers: list[tuple[bytes, bytes] | None],
+        headers: list[_Key | None],
         decode: set[int],
     ) -> None:
         """Add the lines whose API asks for more."""
         actions = self._actions
+        kinds = {header[0] for header in headers if header is not None}
+        for kind in kinds - actions.keys():
+            actions[kind] = action_of(*_numbers(kind))
+        special = {kind for kind in kinds if actions[kind] is not Action.COUNT}
+        if not special:
+            return
         for index, header in enumerate(headers):
-            if header is None:
+            if header is None or header[0] not in special:
                 continue
-            action = actions.get(header[0])
-            if action is None:
-                action = actions[header[0]] = action_of(*_numbers(header[0]))
-            if action is Action.COUNT:
-                continue
-            if action is Action.DECODE or _LONG_MEMBER_ID.search(block, int(starts[index]), int(ends[index])):
+            decodes = actions[header[0]] is Action.DECODE
+            if decodes or _LONG_MEMBER_ID.search(block, int(starts[index]), int(ends[index])):
                 decode.add(index)
 
-    def _drop_outside(
-        self, block: bytes, starts: np.ndarray, headers: list[tuple[bytes, bytes] | None], decode: set[int]
-    ) -> None:
+    def _drop_outside(self, block: bytes, starts: np.ndarray, headers: list[_Key | None], decode: set[int]) -> None:
         """Ignore what is older or newer than asked, among the lines that nobody decodes."""
         for index, header in enumerate(headers):
             if header is None or index in decode:

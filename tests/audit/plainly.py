@@ -14,8 +14,9 @@ from uuid import UUID
 import pyarrow.compute as pc
 
 from doorkeeper.audit.judging import Judge, judge_batch
-from doorkeeper.audit.readers import READERS, ByteRange, ReadOptions, load
-from doorkeeper.audit.schemas import Entry, SourceKind
+from doorkeeper.audit.readers import READERS, ReadOptions, load
+from doorkeeper.audit.schemas import Entry
+from doorkeeper.audit.sources import find_inputs
 from doorkeeper.rules.client_id import is_plain
 from doorkeeper.rules.rulebook import Rulebook
 from doorkeeper.rules.verdict import Kind
@@ -31,23 +32,15 @@ RULEBOOK = Rulebook.of_release("5.0")
 Found = set[tuple[str, str, str]]
 
 
-def kind_of(path: Path) -> SourceKind | None:
-    """What a file is recognised as."""
-    head = path.read_bytes()[:4096]
-    return next((kind for kind, reader in READERS.items() if load(reader.recognise)(str(path), head)), None)
-
-
 def audit_plainly(folder: Path, brokers: dict[str, dict[str, str]] | None = None) -> list[dict[str, Any]]:
     """The rows of JUDGED for all files under a folder, by the readers and the judge alone."""
+    inputs = find_inputs([str(folder)])
     rows = []
-    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
-        kind = kind_of(path)
-        if kind is None:
-            continue
-        work = ByteRange(str(path), 0, path.stat().st_size)
-        for batch in load(READERS[kind].read)(work, ReadOptions(brokers=brokers or {})):
-            told = batch.filter(pc.equal(batch["entry"], Entry.SIGHTING.value))
-            rows += judge_batch(told, Judge(RULEBOOK)).to_pylist()
+    for kind in inputs.files:
+        for work in inputs.ranges(kind, 1):
+            for batch in load(READERS[kind].read)(work, ReadOptions(brokers=brokers or {})):
+                told = batch.filter(pc.equal(batch["entry"], Entry.SIGHTING.value))
+                rows += judge_batch(told, Judge(RULEBOOK)).to_pylist()
     return rows
 
 

@@ -34,8 +34,14 @@ def batch_of(records: Sequence[CoordinatorRecord], base: int = 0, compression: i
 
 def rows_of(read: ReadRange, path: Path | str, options: ReadOptions | None = None) -> list[dict[str, Any]]:
     """What a reader gives for a whole file, as rows without the columns that are empty."""
-    size = Path(path).stat().st_size
-    batches = list(read(ByteRange(str(path), 0, size), options or ReadOptions()))
+    return rows_of_files(read, [Path(path)], options)
+
+
+def rows_of_files(read: ReadRange, paths: Sequence[Path], options: ReadOptions | None = None) -> list[dict[str, Any]]:
+    """The same for files that are read together."""
+    first, *others = paths
+    work = ByteRange(str(first), 0, first.stat().st_size, tuple(map(str, others)))
+    batches = list(read(work, options or ReadOptions()))
     assert all(batch.schema == SIGHTINGS for batch in batches)
     rows = pa.Table.from_batches(batches, schema=SIGHTINGS).to_pylist()
     return [{name: value for name, value in row.items() if value is not None} for row in rows]

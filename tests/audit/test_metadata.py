@@ -10,10 +10,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.audit.stored import TIME, rows_of, sightings, totals
+from tests.audit.stored import TIME, rows_of, rows_of_files, sightings, totals
 
-from doorkeeper.audit.metadata import files_beside, load_state, metadata_file, read_range, recognise
-from doorkeeper.audit.readers import ReadOptions
+from doorkeeper.audit.metadata import files_of, known_configs, load_state, read_range, recognise
+from doorkeeper.audit.readers import ByteRange, ReadOptions
+from doorkeeper.audit.segments import is_companion
 from doorkeeper.audit.stored_configs import STATEFUL_KEYS
 from doorkeeper.audit.stored_state import decoded
 from doorkeeper.wire.metadata import types
@@ -321,9 +322,7 @@ def test_a_torn_snapshot_is_passed_over_for_an_older_one_or_the_log(tmp_path: Pa
 
 
 def _all_rows(folder: Path) -> list[dict[str, Any]]:
-    """What all tasks together give: one for each file of the directory."""
-    files = sorted((folder / "__cluster_metadata-0").iterdir())
-    return [row for path in files for row in rows_of(read_range, path)]
+    return rows_of_files(read_range, sorted((folder / "__cluster_metadata-0").iterdir(), reverse=True))
 
 
 def test_segments_of_other_topics_are_no_metadata_even_where_the_folder_is_named_as_such(tmp_path: Path) -> None:
@@ -380,12 +379,44 @@ def test_recognises_the_files_of_a_metadata_log(path: str, expected: bool) -> No
 def test_reads_the_log_that_a_real_kafka_wrote(tmp_path: Path) -> None:
     shutil.copytree(VECTOR, tmp_path / "data")
     directory = tmp_path / "data" / "__cluster_metadata-0"
-    first = next(path for path in sorted(directory.iterdir()) if metadata_file(str(path)))
-    rows = rows_of(read_range, first)
+    rows = rows_of_files(read_range, list(directory.iterdir()))
     assert {outcome for outcome, _ in totals(rows)} == {"judged", "ignored"}
-    state = load_state(files_beside(str(first)))
+    state = load_state(files_of(map(str, directory.iterdir())))
     assert {name for name, _ in state.topics.values()} == {"orders"}
     assert state.brokers[1].static is None
     assert state.configs.keys() == {(TYPE_TOPIC, "orders"), *[key for key in state.configs if key[0] != TYPE_TOPIC]}
     (unjudged,) = (row for row in rows if row["entry"] == "sighting")
     assert (unjudged["value"], unjudged["outcome"]) == ("broker default: log.cleaner.threads=2", "could_not_judge")
+
+
+def test_tells_the_judge_of_changes_which_configs_are_in_force(tmp_path: Path) -> None:
+    messages = (
+        broker(num_io_threads="8"),
+        config("", "num.io.threads", "12"),
+        config("t", "retention.ms", "5", TYPE_TOPIC),
+    )
+    work = ByteRange(str(log(tmp_path, *messages)), 0, 1)
+    known = known_configs(None, [work], ReadOptions(brokers={"2": {"process.roles": "controller"}}))
+    assert known.brokers == {1: {"num.io.threads": "8"}, 2: {"process.roles": "controller"}}
+    assert known.controller == {"process.roles": "controller"}
+    assert known.dynamic == {(TYPE_BROKER, ""): {"num.io.threads": "12"}, (TYPE_TOPIC, "t"): {"retention.ms": "5"}}
+    assert known_configs(None, [], ReadOptions()).dynamic is None
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("00000000000000000000.index", True),
+        ("00000000000000000042.snapshot", True),
+        ("00000000000000000044-0000000001.checkpoint.part", True),
+        ("leader-epoch-checkpoint", True),
+        ("bootstrap.checkpoint", True),
+        ("meta.properties", True),
+        (".lock", True),
+        ("00000000000000000000.log", False),
+        ("server.log", False),
+        ("notes.txt", False),
+    ],
+)
+def test_knows_the_files_that_kafka_keeps_beside_its_logs(name: str, expected: bool) -> None:
+    assert is_companion(f"/data/orders-0/{name}") is expected

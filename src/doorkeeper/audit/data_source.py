@@ -72,7 +72,7 @@ def read_sightings(
     return (
         spark.read.format(FORMAT)
         .option("kind", kind.value)
-        .option("ranges", json.dumps([[one.file, one.start, one.end] for one in ranges]))
+        .option("ranges", json.dumps([[one.file, one.start, one.end, one.beside] for one in ranges]))
         .option("options", json.dumps(asdict(options)))
         .load()
     )

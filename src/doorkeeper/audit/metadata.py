@@ -7,12 +7,12 @@ garbled file lacks is counted with its place, and the rest is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.audit.batches import Trouble, walk_batches
-from doorkeeper.audit.config_changes import KnownConfigs
-from doorkeeper.audit.files import list_files, open_file
+from doorkeeper.audit.config_changes import NOTHING_KNOWN, KnownConfigs
+from doorkeeper.audit.files import open_file
 from doorkeeper.audit.metadata_state import MetadataState, Place, Replay
 from doorkeeper.audit.readers import ByteRange, ReadOptions
 from doorkeeper.audit.schemas import Outcome, SourceKind
@@ -63,22 +63,21 @@ def recognise(path: str, head: bytes) -> bool:
     return found is not None and (found.is_snapshot or path.rpartition("/")[0].endswith(DIRECTORY))
 
 
-def files_beside(path: str) -> list[MetadataFile]:
-    """Every file of the log that this one is a part of, in the order of their names."""
-    folder = path.rpartition("/")[0]
-    found = [metadata_file(one.path) for one in list_files(folder or ".") if one.path.rpartition("/")[0] == folder]
-    return [one for one in found if one is not None]
+def files_of(paths: Iterable[str]) -> list[MetadataFile]:
+    """Those of the files that belong to a metadata log, in the order of their names; segments of topics do not."""
+    found = []
+    for path in sorted(paths):
+        file, topic = metadata_file(path), topic_of(path)
+        if file is not None and (topic is None or topic[0] == METADATA_TOPIC):
+            found.append(file)
+    return found
 
 
 def read_range(work: ByteRange, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """The sightings and totals of a whole directory, given for the first of its files; nothing for the others."""
-    topic = topic_of(work.file)
-    if metadata_file(work.file) is None or (topic is not None and topic[0] != METADATA_TOPIC):
-        return
-    files = files_beside(work.file)
-    if files and files[0].path != work.file:
-        return
-    yield from read_files(files or [MetadataFile(work.file, 0, 0, is_snapshot=False)], options)
+    """The sightings and totals of a log; files beside it, such as indexes, give nothing."""
+    files = files_of((work.file, *work.beside))
+    if files:
+        yield from read_files(files, options)
 
 
 def read_files(files: Sequence[MetadataFile], options: ReadOptions) -> Iterator[pa.RecordBatch]:
@@ -98,12 +97,12 @@ def load_state(files: Sequence[MetadataFile]) -> MetadataState:
     return reading.state
 
 
-def known_configs(_: SparkSession, ranges: Sequence[ByteRange], options: ReadOptions) -> KnownConfigs:
+def known_configs(_: SparkSession | None, ranges: Sequence[ByteRange], options: ReadOptions) -> KnownConfigs:
     """What the first log of these ranges tells of configs in force, for the judge of changes in a request log."""
-    folders = [files_beside(one.file) for one in ranges[:1]]
-    if not folders or not folders[0]:
-        return KnownConfigs(brokers={int(number): static for number, static in options.brokers.items()})
-    state = load_state(folders[0])
+    logs = [files for one in ranges if (files := files_of((one.file, *one.beside)))]
+    if not logs:
+        return NOTHING_KNOWN
+    state = load_state(logs[0])
     static = {number: broker.static for number, broker in state.brokers.items() if broker.static is not None}
     return KnownConfigs(
         brokers=static | {int(number): given for number, given in options.brokers.items()},

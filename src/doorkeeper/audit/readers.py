@@ -27,6 +27,8 @@ class ByteRange:
     start: int
     end: int
     """After the last byte; the file's size where the whole file is read."""
+    beside: tuple[str, ...] = ()
+    """Further files of the same folder that the task reads together with this one (`Reader.by_folder`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class ReadOptions:
     until: int | None = None
     """Microseconds since the epoch: what is as new or newer is ignored."""
     brokers: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
-    """The static configs of brokers, by id, as `--broker` gives them: only what a broker reports, never a secret."""
+    """The static configs of brokers, by id, as `--broker` gives them, without what may be a secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class Reader:
     """`module:function` of a `ReadRange`."""
     splittable: bool = False
     """Whether a range may be a part of an uncompressed file."""
+    by_folder: bool = False
+    """Whether the files of a folder make sense only together, and are read by one task."""
     known_configs: str | None = None
     """`module:function` (session, ranges, options) -> KnownConfigs, where the source holds configs in force."""
 
@@ -83,6 +87,7 @@ READERS: Final = {
             SourceKind.METADATA,
             "doorkeeper.audit.metadata:recognise",
             "doorkeeper.audit.metadata:read_range",
+            by_folder=True,
             known_configs="doorkeeper.audit.metadata:known_configs",
         ),
         Reader(SourceKind.SEGMENTS, "doorkeeper.audit.segments:recognise", "doorkeeper.audit.segments:read_range"),

@@ -24,7 +24,8 @@ from doorkeeper.audit.stages import find, find_alike, only_once, summarise_sight
 from doorkeeper.audit.summarising import Frame, Read, summarise
 from doorkeeper.audit.summary import Summary
 from doorkeeper.audit.tables import TableFormat, Tables
-from doorkeeper.rules.reported_config import select_reported
+from doorkeeper.rules.config_request import ResourceType
+from doorkeeper.rules.redaction import is_sensitive
 from doorkeeper.rules.rulebook import Release, Rulebook
 from doorkeeper.rules.verdict import Kind
 
@@ -58,7 +59,10 @@ class AuditOptions:
     @property
     def read_options(self) -> ReadOptions:
         """What readers are told."""
-        brokers = {str(number): select_reported(static) for number, static in self.brokers.items()}
+        brokers = {
+            str(number): {key: value for key, value in static.items() if not is_sensitive(ResourceType.BROKER, key)}
+            for number, static in self.brokers.items()
+        }
         return ReadOptions(self.strict, self.since, self.until, brokers)
 
     @property

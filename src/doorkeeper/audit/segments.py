@@ -36,6 +36,10 @@ METADATA_TOPIC: Final = "__cluster_metadata"
 MICROSECONDS: Final = 1000  # in a millisecond
 OUTSIDE: Final = "outside of the time asked for"
 _DIRECTORY: Final = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(?P<state>\.[0-9a-f]{32}-(?:delete|future|stray))?")
+_COMPANION: Final = re.compile(
+    r"\d{20}(?:-\d{10})?\.(?:index|timeindex|txnindex|snapshot|log\.(?:deleted|cleaned|swap)|checkpoint\.(?:part|deleted))"
+    r"|[a-z-]+-checkpoint|bootstrap\.checkpoint|partition\.metadata|meta\.properties|quorum-state|\.\w+"
+)
 
 _Read = Callable[[bytes, bytes | None], CoordinatorRecord | UnknownCoordinatorRecord]
 COORDINATOR_TOPICS: Final[Mapping[str, _Read]] = {
@@ -85,6 +89,11 @@ def topic_of(path: str) -> tuple[str, bool] | None:
     parts = path.rsplit("/", 2)
     match = _DIRECTORY.fullmatch(unquote(parts[-2]) if "://" in path else parts[-2]) if len(parts) > 1 else None
     return None if match is None else (match["topic"], not (match["state"] or "").endswith("-delete"))
+
+
+def is_companion(path: str) -> bool:
+    """Whether a file is one that Kafka keeps beside segments, and that holds nothing to audit."""
+    return _COMPANION.fullmatch(path.rpartition("/")[2]) is not None
 
 
 def recognise(path: str, head: bytes) -> bool:

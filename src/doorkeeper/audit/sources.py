@@ -9,6 +9,7 @@ from typing import Final
 from doorkeeper.audit.files import InputFile, compression_of, cut, list_files, read_head
 from doorkeeper.audit.readers import READERS, ByteRange, load
 from doorkeeper.audit.schemas import SourceKind
+from doorkeeper.audit.segments import is_companion
 from doorkeeper.errors import InputError
 from doorkeeper.rules.javatext import escape_for_display
 
@@ -33,11 +34,23 @@ class Inputs:
     def ranges(self, kind: SourceKind, slots: int) -> list[ByteRange]:
         """The tasks for one kind."""
         reader = READERS[kind]
+        if reader.by_folder:
+            return _folders(self.files[kind])
         made: list[ByteRange] = []
         for file in self.files[kind]:
             splittable = reader.splittable and compression_of(file.path) is None
             made.extend(cut(file, splittable=splittable, slots=slots, total_bytes=self.total_bytes))
         return made
+
+
+def _folders(files: Sequence[InputFile]) -> list[ByteRange]:
+    """One task for each folder."""
+    folders: dict[str, list[InputFile]] = {}
+    for file in files:
+        folders.setdefault(file.path.rpartition("/")[0], []).append(file)
+    return [
+        ByteRange(first.path, 0, first.size, tuple(file.path for file in others)) for first, *others in folders.values()
+    ]
 
 
 def find_inputs(sources: Sequence[str]) -> Inputs:
@@ -73,7 +86,8 @@ def _recognise(inputs: Inputs, source: str) -> None:
     for file in files:
         kind = kind_of(file.path)
         if kind is None:
-            inputs.unknown.append(file.path)
+            if not is_companion(file.path):
+                inputs.unknown.append(file.path)
         else:
             by_kind.setdefault(kind, []).append(file)
     if not by_kind:

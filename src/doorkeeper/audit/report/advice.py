@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from doorkeeper.audit.report.markup import counted, number
 from doorkeeper.audit.report.words import kind_title
-from doorkeeper.audit.summary import Answer, Summary, Weight
+from doorkeeper.audit.summary import Answer, Owner, Summary, Weight
 from doorkeeper.rules.rulebook import LIMIT_SWITCH
 from doorkeeper.rules.verdict import Kind
 
@@ -26,6 +26,11 @@ def refused_values(summary: Summary) -> int:
 def refused_count(summary: Summary) -> int:
     """How often they were seen."""
     return sum(one.count for one in summary.kinds if one.weight is Weight.REFUSED)
+
+
+def owners_known(summary: Summary, owners: tuple[Owner, ...], name: str) -> int:
+    """Owners that have a name, with those that did not fit."""
+    return total_of(summary, sum(1 for one in owners if one.name), name)
 
 
 def total_of(summary: Summary, listed: int, name: str) -> int:
@@ -52,7 +57,7 @@ def headline(summary: Summary) -> str:
 def subline(summary: Summary) -> str:
     """Who and how much, in one sentence."""
     if summary.answer is Answer.REFUSED:
-        who = total_of(summary, len(summary.clients), "clients")
+        who = owners_known(summary, summary.clients, "clients")
         clients = f" from {counted(who, 'client')}" if who else ""
         seen = counted(refused_count(summary), "time", "times")
         what = counted(refused_values(summary), "identifier or change", "identifiers and changes")
@@ -79,7 +84,7 @@ def _owners(summary: Summary) -> list[Step]:
     if not kinds:
         return []
     worst = max(kinds, key=lambda one: (one.count, one.kind))
-    owners = counted(total_of(summary, len(summary.principals), "principals"), "principal")
+    owners = counted(owners_known(summary, summary.principals, "principals"), "principal")
     return [
         Step(
             "Ask the owners to shorten their names",

@@ -14,6 +14,7 @@ from doorkeeper.audit.report import tables
 from doorkeeper.audit.report.advice import (
     headline,
     next_steps,
+    owners_known,
     refused_configs,
     refused_count,
     refused_values,
@@ -99,7 +100,7 @@ def _tiles(summary: Summary) -> Html:
     figures = (
         ("Would be refused", refused_values(summary)),
         ("Times seen", refused_count(summary)),
-        ("Clients concerned", total_of(summary, len(summary.clients), "clients")),
+        ("Clients concerned", owners_known(summary, summary.clients, "clients")),
         ("Configs refused", refused_configs(summary)),
         ("Client ids renamed", total_of(summary, len(summary.renamed_clients), "renamed_clients")),
         ("Could not judge", sum(summary.could_not_judge.values())),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from doorkeeper.audit.report.markup import Html, counted, joined, name, number, symbol, tag
+from doorkeeper.audit.report.markup import SHOWN_NAME, Html, counted, joined, name, number, symbol, tag
 from doorkeeper.audit.report.words import code_title, kind_title, limit_of, moment, size
 from doorkeeper.audit.summary import (
     ConfigFinding,
@@ -24,6 +24,8 @@ Row = TypeVar("Row")
 SHOWN_ROWS: Final = 10  # before the fold
 FOLDED_ROWS: Final = 200  # behind it; the rest is in findings/
 SHOWN_CLIENTS: Final = 3
+HASH_SHOWN: Final = 18  # characters at the end of a suggestion
+UNKNOWN_OWNER: Final = "not known: what is stored does not say who sent it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Column(Generic[Row]):
     title: str
     content: Callable[[Row], str]
     is_number: bool = False
+    is_wide: bool = False
 
 
 def table(columns: Sequence[Column[Row]], rows: Iterable[Row], caption: str) -> Html:
@@ -64,7 +67,7 @@ def table(columns: Sequence[Column[Row]], rows: Iterable[Row], caption: str) -> 
 
 
 def _class(column: Column[Row]) -> str | None:
-    return "number" if column.is_number else None
+    return "number" if column.is_number else "wide" if column.is_wide else None
 
 
 def folded(columns: Sequence[Column[Row]], rows: Sequence[Row], caption: str, omitted: int = 0) -> Html:
@@ -125,8 +128,8 @@ def findings_table(findings: Sequence[GroupedFinding], omitted: int) -> Html:
         Column("Name", lambda one: joined(name(one.value), _beneath(one))),
         Column("Kind", lambda one: joined(kind_title(one.kind), tag("span", symbol(one.rule), class_="under"))),
         Column("Length", lambda one: _length(one), is_number=True),
-        Column("Who", _who),
-        Column("Would be told", _told),
+        Column("Who", _who, is_wide=True),
+        Column("Would be told", _told, is_wide=True),
         Column("Times seen", lambda one: number(one.count), is_number=True),
         Column("Last seen", lambda one: moment(one.last_seen)),
     ]
@@ -145,9 +148,14 @@ def _length(one: GroupedFinding) -> str:
 
 def _beneath(one: GroupedFinding) -> Html:
     return joined(
-        tag("span", "try ", name(one.suggestion, limit=300), class_="under") if one.suggestion else None,
+        tag("span", "try ", name(_middle_cut(one.suggestion)), class_="under") if one.suggestion else None,
         tag("span", one.detail, class_="under") if one.detail else None,
     )
+
+
+def _middle_cut(text: str) -> str:
+    """A suggestion ends in a hash, which is what makes it unique: it is cut in the middle."""
+    return text if len(text) <= SHOWN_NAME else f"{text[: SHOWN_NAME - HASH_SHOWN - 1]}…{text[-HASH_SHOWN:]}"
 
 
 def _who(one: GroupedFinding) -> Html:
@@ -166,7 +174,7 @@ def _who(one: GroupedFinding) -> Html:
 def owners_table(owners: Sequence[Owner], caption: str, title: str, omitted: int) -> Html:
     """Who to talk to."""
     columns: list[Column[Owner]] = [
-        Column(title, lambda one: name(one.name)),
+        Column(title, lambda one: name(one.name) if one.name else tag("span", UNKNOWN_OWNER, class_="quiet")),
         Column("What", lambda one: ", ".join(kind_title(kind).lower() for kind in one.kinds)),
         Column("Distinct", lambda one: number(one.values), is_number=True),
         Column("Times seen", lambda one: number(one.count), is_number=True),

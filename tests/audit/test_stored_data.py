@@ -76,6 +76,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Story:
             planting.plant_topic(connection)
             planted |= planting.plant_groups(servers)
             planted |= planting.plant_offset_metadata(connection)
+            planted |= planting.plant_transactions(servers)
             planted |= planting.plant_member_ids(connection)
             planted |= planting.plant_metadata(servers)
     return Story(folder, planted, set(), {})

@@ -17,6 +17,7 @@ from tests.wire.strategies import ALL_VERSIONS, messages
 from doorkeeper.door.judged import Keeper, judged_fields
 from doorkeeper.errors import RemoteProtocolError
 from doorkeeper.gateway.address_table import NodeKind, address_row
+from doorkeeper.gateway.plans import CONFIG_CHANGES
 from doorkeeper.wire.codec import decode_response, read_request_header
 from doorkeeper.wire.framing import NEED_DATA, FrameReader
 from doorkeeper.wire.messages import (
@@ -49,6 +50,8 @@ def frames_of(data: bytes) -> list[bytes]:
 
 def lawful_request(api_key: int, version: int) -> Any:
     body = filled(api_key, version)
+    if api_key in CONFIG_CHANGES:
+        return replace(body, resources=tuple(replace(one, resource_type=GROUP) for one in body.resources))
     return replace(body, acks=1) if api_key == PRODUCE else body
 
 

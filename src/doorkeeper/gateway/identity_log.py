@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from doorkeeper.door.in_place import Identifier, peek_identifiers
+from doorkeeper.door.in_place import peek_identifiers
 from doorkeeper.door.judge import identifiers_of
 from doorkeeper.door.judged import Keeper, judged_fields
 from doorkeeper.door.verdicts import SECONDS_PER_HOUR
@@ -35,6 +34,14 @@ MAX_REMEMBERED: Final = 200_000
 """Lines per hour; what goes beyond is counted only."""
 MAX_IDENTIFIERS: Final = 1000
 """Identifiers of one line."""
+
+
+class Sighted(NamedTuple):
+    """One identifier of a request."""
+
+    kind: Kind
+    path: str
+    value: str
 
 
 class IdentityLog:
@@ -60,7 +67,7 @@ class IdentityLog:
     def note(self, header: RequestHeader, frame: bytes, client: Client) -> None:
         """One request; the frame may be its beginning alone, as far as its identifiers reach."""
         try:
-            found = peek_identifiers(header, frame, Keeper.GATEWAY)
+            found = _sighted(header, frame)
         except (RemoteProtocolError, LookupError):
             return
         now = self._clock()
@@ -76,46 +83,48 @@ class IdentityLog:
             self.overflow += 1
             return
         self._seen.add(key)
-        self._write(self._line(header, frame, client, found, now))
-
-    def _line(self, header: RequestHeader, frame: bytes, client: Client, found: list[Identifier], now: float) -> str:
-        caller = client.as_caller()
-        line = {
-            "version": LINE_VERSION,
-            "time": datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds"),
-            "door": client.door,
-            "api": api_name(header.api_key),
-            "api_version": header.api_version,
-            "client_id": header.client_id,
-            "principal": caller.principal,
-            "address": caller.address,
-            "listener": caller.listener,
-            "software_name": caller.software_name,
-            "software_version": caller.software_version,
-            "identifiers": _identifiers(header, frame, found)[:MAX_IDENTIFIERS],
-        }
-        return json.dumps(line, separators=(",", ":"))
+        self._write(_line(header, client, found, now))
 
 
-def _identifiers(header: RequestHeader, frame: bytes, found: list[Identifier]) -> list[dict[str, Any]]:
+def _line(header: RequestHeader, client: Client, found: list[Sighted], now: float) -> str:
+    caller = client.as_caller()
+    line = {
+        "version": LINE_VERSION,
+        "time": datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds"),
+        "door": client.door,
+        "api": api_name(header.api_key),
+        "api_version": header.api_version,
+        "client_id": header.client_id,
+        "principal": caller.principal,
+        "address": caller.address,
+        "listener": caller.listener,
+        "software_name": caller.software_name,
+        "software_version": caller.software_version,
+        "identifiers": [_shown(*one) for one in found[:MAX_IDENTIFIERS]],
+    }
+    return json.dumps(line, separators=(",", ":"))
+
+
+def _sighted(header: RequestHeader, frame: bytes) -> list[Sighted]:
+    """The identifiers in a request's body; read in place, unless another field says of which kind they are."""
     kinds = _kinds(header.api_key, header.api_version)
-    if all(len(kinds[one.path]) == 1 for one in found):
-        return [_shown(kinds[one.path][0], one.path, one.value) for one in found]
-    # Another field says which kind it is: requests like these are short.
-    with suppress(RemoteProtocolError):
-        body = decode_request(frame, header).body
-        named = [pair for pair in identifiers_of(header, body, Keeper.GATEWAY) if not pair[0].in_header]
-        return [_shown(field.kind, field.path, value) for field, value in named if field.kind is not None]
-    return []
+    if kinds is not None:
+        found = peek_identifiers(header, frame, Keeper.GATEWAY)
+        return [Sighted(kinds[one.path], one.path, one.value) for one in found]
+    body = decode_request(frame, header).body
+    return [
+        Sighted(field.kind, field.path, value)
+        for field, value in identifiers_of(header, body, Keeper.GATEWAY)
+        if field.kind is not None and not field.in_header
+    ]
 
 
 @cache
-def _kinds(api_key: int, version: int) -> dict[str, list[Kind]]:
-    kinds: dict[str, list[Kind]] = {}
-    for field in judged_fields(api_key, version, Keeper.GATEWAY):
-        if field.kind is not None:
-            kinds.setdefault(field.path, []).append(field.kind)
-    return kinds
+def _kinds(api_key: int, version: int) -> dict[str, Kind] | None:
+    """Path to kind; None when a path may hold several."""
+    fields = [one for one in judged_fields(api_key, version, Keeper.GATEWAY) if not one.in_header]
+    kinds = {one.path: one.kind for one in fields if one.kind is not None}
+    return kinds if len(kinds) == len(fields) else None
 
 
 def _shown(kind: Kind, path: str, value: str) -> dict[str, Any]:

@@ -164,7 +164,10 @@ class ResponseStream:
                 self._wanted = stop - position
             return -1
         self._pending.popleft()
-        rewritten = action.rewrite(data[position + SIZE_BYTES : stop], self._around)
+        start = position + SIZE_BYTES
+        rewritten = None
+        if not action.streams or action.speaks(data, start, stop):
+            rewritten = action.rewrite(data[start:stop], self._around)
         if rewritten is None:
             return 0
         self._pass(data, begin, position)

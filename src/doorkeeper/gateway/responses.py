@@ -22,7 +22,6 @@ from doorkeeper.gateway.addresses import (
 from doorkeeper.gateway.tails import fit_tail, read_tail, write_tail
 from doorkeeper.wire.codec import decode_response, encode_response, response_header
 from doorkeeper.wire.messages import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
-from doorkeeper.wire.walking import Edits, Span
 
 CORRELATION_BYTES: Final = 4
 _NOTHING_TO_SAY: Final = b"\0"
@@ -89,6 +88,7 @@ class AddressedAtEnd:
         self._api_key, self._version, self._row = api_key, version, row
         self._header = len(response_header(api_key, version, 0))
         self._tagged = row.place is Place.LAST_TAG
+        self._walk = tail_finder(row, api_key, version)
 
     def rewrite(self, frame: bytes, around: Surroundings) -> bytes | None:
         """Patch the end of a response that is there whole."""
@@ -100,16 +100,17 @@ class AddressedAtEnd:
 
     def find(self, data: bytes, start: int, stop: int) -> int:
         """Where the end of the response in `data[start:stop]` begins."""
-        edits: Edits = []
-        spans: list[Span] = []
-        walk = tail_finder(self._row, self._api_key, self._version)
         try:
-            found = walk(data, header_end(data, self._header, start), edits, spans)
+            found = self._walk(data, header_end(data, self._header, start), [], [])
         except IndexError:
             found = stop
         if found >= stop:
             raise RemoteProtocolError("a response that ends before its last field")
         return found
+
+    def speaks(self, data: bytes, start: int, stop: int) -> bool:
+        """Whether the end of the response in `data[start:stop]` says anything; nothing is copied."""
+        return not self.is_plain(data[self.find(data, start, stop) : stop])
 
     def is_plain(self, tail: bytes) -> bool:
         """Whether the end says nothing: no endpoints, no tagged fields."""

@@ -54,7 +54,7 @@ def rows() -> list[Row]:
         _our_start(root / "warm-up")
         our_start = statistics.median(_our_start(root / f"start-{number}") for number in range(STARTS))
         kafka = TimedKafka(jars, root / "kafka")
-        with kafka, _serving(root / "ours") as (process, port):
+        with kafka, serving(root / "ours") as (process, port):
             node = next(iter(kafka.nodes.values()))
             assert node.process is not None
             memory = _resident(process.pid), _resident(node.process.pid)
@@ -64,14 +64,14 @@ def rows() -> list[Row]:
                     _make_topics(connection)
                 described = _alternately(ours, theirs, _describe_rate)
     return [
-        _row("start to first ApiVersions", our_start, kafka.start_seconds, "s", at_most=0.1),
-        _row("memory of an idle node", memory[0] / 2**20, memory[1] / 2**20, "MiB", at_most=0.1),
-        _row("IncrementalAlterConfigs, one key, one in flight", *rates, "/s", at_least=1.0),
-        _row(f"describing {TOPICS} topics' configs", *described, "topics/s", at_least=1.0),
+        comparison("start to first ApiVersions", our_start, kafka.start_seconds, "s", at_most=0.1),
+        comparison("memory of an idle node", memory[0] / 2**20, memory[1] / 2**20, "MiB", at_most=0.1),
+        comparison("IncrementalAlterConfigs, one key, one in flight", *rates, "/s", at_least=1.0),
+        comparison(f"describing {TOPICS} topics' configs", *described, "topics/s", at_least=1.0),
     ]
 
 
-def _row(
+def comparison(
     what: str, ours: float, peer: float, unit: str, *, at_most: float | None = None, at_least: float | None = None
 ) -> Row:
     ratio = ours / peer
@@ -86,7 +86,7 @@ def _environment() -> dict[str, str]:
 
 
 @contextmanager
-def _serving(data: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def serving(data: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     process = subprocess.Popen(
         [sys.executable, "-c", COMMAND, "serve", "--port", "0", "--data", str(data)],
         stdout=subprocess.PIPE,

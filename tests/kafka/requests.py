@@ -249,11 +249,13 @@ def api_versions(connection: Connection) -> dict[int, tuple[int, int]]:
     return {int(each.api_key): (int(each.min_version), int(each.max_version)) for each in keys}
 
 
-def create_topic(connection: Connection, name: str, configs: dict[str, str] | None = None) -> tuple[int, str | None]:
-    """Create a topic of one partition and return code and message."""
+def create_topic(
+    connection: Connection, name: str, configs: dict[str, str] | None = None, partitions: int = 1
+) -> tuple[int, str | None]:
+    """Create a topic, of one partition unless told, and return code and message."""
     topic = {
         "name": name,
-        "num_partitions": i32(1),
+        "num_partitions": i32(partitions),
         "replication_factor": i16(1),
         "assignments": [],
         "configs": [{"name": key, "value": value} for key, value in (configs or {}).items()],

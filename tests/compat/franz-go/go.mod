@@ -1,4 +1,4 @@
-// Pins the franz-go whose own integration tests are run; nothing here is built but its test binary.
+// Pins the franz-go whose own integration tests are run, and that `trial` tries identifiers with.
 module doorkeeper/compat/franz-go
 
 go 1.25.0

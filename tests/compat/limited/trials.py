@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, Protocol
 
-SECONDS: Final = 4
+SECONDS: Final = 2
 """How long a library may go on trying; by default it does for 30 s to 2 minutes, or without end."""
 PATIENCE_SECONDS: Final = 20
 """How long a lawful attempt may take on a busy machine."""

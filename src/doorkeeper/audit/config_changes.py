@@ -64,6 +64,18 @@ _WHATEVER_THE_VALUE: Final = frozenset(
         RuleId.CONFIG_KEY_NOT_A_LIST,
     )
 )
+_BY_THE_CONTROLLERS_CONFIGS: Final = frozenset(
+    (
+        RuleId.CONFIG_GROUP_BOUNDS,
+        RuleId.CONFIG_RETENTION,
+        RuleId.CONFIG_LOCAL_RETENTION,
+        RuleId.CONFIG_COMPACTION_LAG,
+        RuleId.CONFIG_REMOTE_STORAGE,
+        RuleId.CONFIG_LOG_ROLL,
+        RuleId.CONFIG_MIN_ISR_UNDER_ELR,
+    )
+)
+"""Rules for topics and groups whose word hangs on the controller's static configs, which Kafka's defaults may belie."""
 _TOPIC_KEYS_CHECKED_TOGETHER: Final = frozenset(
     (
         "cleanup.policy",
@@ -203,6 +215,8 @@ def judge_change(seen: Change, known: KnownConfigs = NOTHING_KNOWN) -> ChangeVer
     hides = any(entry.value == HIDDEN for entry in seen.change.entries)
     if hides and not any(one.rule in _WHATEVER_THE_VALUE for one in refusals.values()):
         return ChangeVerdict(Verdict.COULD_NOT_JUDGE, reason=HIDDEN_VALUE)
+    if seen.change.type != ResourceType.BROKER:
+        refusals = {door: one for door, one in refusals.items() if one.rule not in _BY_THE_CONTROLLERS_CONFIGS}
     if refusals:
         return _refused(refusals)
     if not _depends_on_state(seen.change):

@@ -8,7 +8,6 @@ from hashlib import blake2b
 from typing import Final
 
 from doorkeeper.audit.sightings import to_bytes
-from doorkeeper.rules.javatext import utf16_length
 from doorkeeper.rules.verdict import Kind
 
 HASH_DIGITS: Final = 16  # 64 bits: two of a million names meet with a chance of 3 in 100 million
@@ -52,8 +51,3 @@ def generator_of(value: str) -> str | None:
         if pattern.search(value):
             return words
     return None
-
-
-def fits(value: str, limit: int) -> bool:
-    """Whether a suggestion is within the limit it was made for."""
-    return utf16_length(value) <= limit

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from tests.kafka.requests import Connection
 
+from doorkeeper.cli.gateway import command
+from doorkeeper.cli.gateway_settings import SettingsSource
 from doorkeeper.gateway.address_table import NodeKind
+from doorkeeper.gateway.process import GatewayProcess
+from doorkeeper.net.loop import loop_factory
 
 HOST = "127.0.0.1"
 STOP_SECONDS = 60
@@ -110,6 +115,57 @@ class RunningGateway:
     def wait(self) -> int:
         """Wait for its end; returns its exit code."""
         return self.process.wait(STOP_SECONDS)
+
+
+class ThreadedGateway:
+    """The same in this process, which starts in a moment: for tests that need neither signals nor what it prints."""
+
+    def __init__(self, *words: str, listen: str = f"{HOST}:0") -> None:
+        asked = command.make_context("gateway", ["--listen", listen, *words]).params
+        for name in ("format_", "log_level", "worker_channel"):
+            del asked[name]
+        source = SettingsSource(asked.pop("config"), asked.pop("upstream_config"), asked.pop("workers"), asked)
+        self._loop = loop_factory()()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._settings = source.load()
+        self.process: GatewayProcess | None = None
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._run(self._start())
+        return self
+
+    async def _start(self) -> None:
+        self.process = GatewayProcess(self._settings)
+        await self.process.start()
+
+    def __exit__(self, *_: object) -> None:
+        assert self.process is not None
+        try:
+            self._run(self.process.stop())
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(STOP_SECONDS)
+
+    def port(self, kind: NodeKind = NodeKind.BROKER, node_id: int | None = None) -> int:
+        """A door's port."""
+        assert self.process is not None
+        return next(one.port for one in self.process.doors if (one.kind, one.node_id) == (kind, node_id))
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients go."""
+        return f"{HOST}:{self.port()}"
+
+    def connect(
+        self, kind: NodeKind = NodeKind.BROKER, node_id: int | None = None, client_id: str | None = "oracle"
+    ) -> Connection:
+        """A connection through one of the doors."""
+        return Connection((HOST, self.port(kind, node_id)), client_id)
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = WAIT_SECONDS) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from doorkeeper.errors import NetworkError
+from doorkeeper.errors import InputError, NetworkError
 from doorkeeper.gateway.addresses import Address, Locate
 from doorkeeper.gateway.callers import Client
 from doorkeeper.gateway.client_connection import ClientConnection, UpstreamConnection
@@ -27,13 +27,24 @@ WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))  # noqa: S104 - recognised, 
 SWEEPS_PER_IDLE_TIME: Final = 4
 
 
+class CanNotListenError(InputError):
+    """An address that can't be listened at."""
+
+
 def bind(host: str, port: int, *, backlog: int | None, reuse_port: bool) -> socket.socket:
     """A socket that listens already, so that nobody who is told the address comes too early.
 
     :param backlog: None to take the address and not listen.
 
-    :raises OSError: when the address can't be had.
+    :raises CanNotListenError: when the address can't be had.
     """
+    try:
+        return _bind(host, port, backlog, reuse_port)
+    except OSError as error:
+        raise CanNotListenError(f"{host}:{port} can't be listened at: {error.strerror or error}") from error
+
+
+def _bind(host: str, port: int, backlog: int | None, reuse_port: bool) -> socket.socket:
     family, kind, protocol, _, address = socket.getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]

@@ -72,8 +72,7 @@ class GatewayProcess:
     async def start(self) -> None:
         """Open the bootstrap doors, then ask the cluster for its nodes and open theirs.
 
-        :raises OSError: when an address can't be bound.
-        :raises InputError: when the ports don't suffice for the nodes.
+        :raises InputError: when an address can't be had, or the ports don't suffice for the nodes.
         """
         await self.street.open()
         await self.refresh()

@@ -89,7 +89,8 @@ class ProxyHeaderReader(asyncio.BufferedProtocol):
             return
         try:
             if len(self._buffer) == FIXED_BYTES:
-                self._buffer += bytes(rest_size(bytes(self._buffer)))
+                # A new one: uvloop still holds the old one, which so can't grow.
+                self._buffer = bytearray(self._buffer + bytes(rest_size(bytes(self._buffer))))
                 if len(self._buffer) > FIXED_BYTES:
                     return
             source = source_of(bytes(self._buffer[:FIXED_BYTES]), bytes(self._buffer[FIXED_BYTES:]))

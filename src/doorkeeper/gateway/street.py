@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import ssl
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any, Final
 
 from doorkeeper.gateway.address_table import NodeKind
 from doorkeeper.gateway.addresses import Address, Locate
-from doorkeeper.gateway.doors import WILDCARDS, DoorWays, GatewayDoor, Population, bind
+from doorkeeper.gateway.doors import WILDCARDS, CanNotListenError, DoorWays, GatewayDoor, Population, bind
 from doorkeeper.gateway.gatekeeper import DoorFacts, House
 from doorkeeper.gateway.node_ranks import NodePorts
 from doorkeeper.gateway.settings import GatewaySettings, Side
@@ -91,7 +90,7 @@ class Street:
     async def open(self) -> None:
         """Open the bootstrap doors.
 
-        :raises OSError: when an address can't be bound.
+        :raises CanNotListenError: when an address can't be had.
         """
         for kind, side in self._sides.items():
             await self._make_door(kind, None).serve(self._bind(*side.listen))
@@ -145,9 +144,7 @@ class Street:
         """Whether nobody listens there, not even a worker of ours."""
         try:
             bind(host, port, backlog=1, reuse_port=False).close()
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE:
-                raise
+        except CanNotListenError:
             return False
         return True
 

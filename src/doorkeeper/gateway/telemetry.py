@@ -34,6 +34,8 @@ class Metric(NamedTuple):
     name: str
     kind: Kind
     help: str
+    shared: bool = False
+    """Whether all processes see the same thing, so that the highest number counts and not the sum."""
 
 
 METRICS: Final = (
@@ -43,8 +45,8 @@ METRICS: Final = (
     Metric("doorkeeper_gateway_received_bytes", "counter", "Bytes from clients and from upstream."),
     Metric("doorkeeper_gateway_breaches", "counter", "Breaches of a rule, refused or not, by who did it."),
     Metric("doorkeeper_gateway_judge_failures", "counter", "Requests that could not be judged."),
-    Metric("doorkeeper_gateway_nodes", "gauge", "Nodes of the cluster that are known."),
-    Metric("doorkeeper_gateway_unreachable_nodes", "gauge", "Nodes that no door could be opened for."),
+    Metric("doorkeeper_gateway_nodes", "gauge", "Nodes of the cluster that are known.", shared=True),
+    Metric("doorkeeper_gateway_unreachable_nodes", "gauge", "Nodes that no door could be opened for.", shared=True),
     Metric("doorkeeper_gateway_log_lines_lost", "counter", "Lines that a log's queue or disk did not take."),
     Metric("doorkeeper_gateway_ready", "gauge", "Processes that have the cluster's nodes."),
 )
@@ -91,13 +93,15 @@ def from_json(document: Iterable[Any]) -> list[Sample]:
     return [Sample(name, tuple((key, text) for key, text in labels), value) for name, labels, value in document]
 
 
-def added_up(samples: Iterable[Sample]) -> dict[str, Mapping[tuple[tuple[str, str], ...], float]]:
-    """The sums of several processes' samples, by metric and labels."""
+def added_up(samples: Iterable[Sample]) -> Mapping[str, Mapping[tuple[tuple[str, str], ...], float]]:
+    """The samples of several processes as one, by metric and labels."""
+    shared = {one.name for one in METRICS if one.shared}
     sums: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
     for one in samples:
         by_labels = sums.setdefault(one.name, {})
-        by_labels[one.labels] = by_labels.get(one.labels, 0.0) + one.value
-    return dict(sums)
+        before = by_labels.get(one.labels, 0.0)
+        by_labels[one.labels] = max(before, one.value) if one.name in shared else before + one.value
+    return sums
 
 
 def metrics_text(samples: Iterable[Sample]) -> str:

@@ -75,7 +75,7 @@ class Topology:
     def _open(self, kind: NodeKind, node_id: int) -> Address:
         try:
             return self._open_door(kind, node_id)
-        except (DoorkeeperError, OSError) as error:
+        except DoorkeeperError as error:
             if (kind, node_id) not in self.unreachable:
                 LOGGER.warning("%s %d can't be reached through the gateway: %s", kind, node_id, error)
             self.unreachable[kind, node_id] = error

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +14,14 @@ import pytest
 from kio.schema.errors import ErrorCode
 from tests.cluster.records import ask, batch, create_topic, fetch, fetch_request, fetched, produce
 from tests.cluster.running import RunningCluster
-from tests.kafka.requests import Connection
+from tests.kafka import requests as wire
+from tests.kafka.requests import Change, Connection, Operation
 
-DELETE_TOPICS, METADATA, CREATE_PARTITIONS = 20, 3, 37
+from doorkeeper.cluster.broker import logs
+from doorkeeper.cluster.log.files import Disk
+from doorkeeper.cluster.log.surroundings import Surroundings
+
+DELETE_TOPICS, METADATA, DESCRIBE_LOG_DIRS, CREATE_PARTITIONS = 20, 3, 35, 37
 
 
 def delete_topic(connection: Connection, name: str) -> None:
@@ -138,3 +146,71 @@ def test_partitions_that_are_added_have_logs(tmp_path: Path) -> None:
         (answer,) = ask(connection, CREATE_PARTITIONS, 3, topics=more, timeout=timedelta(seconds=5)).results
         assert answer.error_code == 0
         assert produce(connection, "orders", batch(b"a"), partition=2).error_code == 0
+
+
+# --- several directories ---
+
+
+def test_new_partitions_go_to_the_directory_with_the_fewest(tmp_path: Path) -> None:
+    first, second = tmp_path / "one", tmp_path / "two"
+    both = {"log.dirs": f"{first},{second}"}
+    with RunningCluster(tmp_path, overrides=both) as cluster, cluster.connect() as connection:
+        create_topic(connection, "orders", partitions=5)
+        counts = [len(partition_directories(folder, "orders")) for folder in (first, second)]
+        assert sorted(counts) == [2, 3]
+        for index in range(5):
+            assert produce(connection, "orders", batch(b"%d" % index), partition=index).error_code == 0
+        create_topic(connection, "more")
+        emptier = first if counts[0] < counts[1] else second
+        assert partition_directories(emptier, "more") == {"more-0"}
+        described = ask(connection, DESCRIBE_LOG_DIRS, 4, topics=None).results
+        assert {one.log_dir: sum(len(topic.partitions) for topic in one.topics) for one in described} == {
+            str(first): 3,
+            str(second): 3,
+        }
+    with RunningCluster(tmp_path, overrides=both) as cluster, cluster.connect() as connection:
+        for index in range(5):
+            assert fetched(fetch(connection, "orders", partition=index)) == [b"%d" % index]
+
+
+def test_cordoned_directories_get_no_new_partitions(tmp_path: Path) -> None:
+    first, second = tmp_path / "one", tmp_path / "two"
+    overrides = {"log.dirs": f"{first},{second}", "cordoned.log.dirs": str(second)}
+    with RunningCluster(tmp_path, overrides=overrides) as cluster, cluster.connect() as connection:
+        create_topic(connection, "orders", partitions=3)
+        assert len(partition_directories(first, "orders")) == 3
+        cordon = Change(wire.BROKER, "1", (Operation("cordoned.log.dirs", str(first)),))
+        assert wire.incremental_alter_configs(connection, [cordon])[0].code == 0
+        create_topic(connection, "more", partitions=2)
+        assert len(partition_directories(second, "more")) == 2
+        cordoned = {one.log_dir: one.is_cordoned for one in ask(connection, DESCRIBE_LOG_DIRS, 5, topics=None).results}
+        assert cordoned == {str(first): True, str(second): False}
+
+
+# --- a disk that is full ---
+
+
+def test_a_full_disk_stops_its_partitions_and_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = threading.Event()
+
+    def write(descriptor: int, data: bytes | bytearray | memoryview) -> int:
+        if full.is_set() and "unlucky-0" in os.readlink(f"/proc/self/fd/{descriptor}"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return os.write(descriptor, data)
+
+    monkeypatch.setattr(logs, "Surroundings", partial(Surroundings, disk=Disk(write=write)))
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection:
+        for topic in ("unlucky", "lucky"):
+            create_topic(connection, topic)
+        assert produce(connection, "unlucky", batch(b"before")).error_code == ErrorCode.none
+        full.set()
+        assert produce(connection, "unlucky", batch(b"lost")).error_code == ErrorCode.kafka_storage_error
+        full.clear()
+        assert produce(connection, "unlucky", batch(b"after")).error_code == ErrorCode.kafka_storage_error
+        assert fetch(connection, "unlucky").responses[0].partitions[0].error_code == ErrorCode.kafka_storage_error
+        assert produce(connection, "lucky", batch(b"fine")).error_code == ErrorCode.none
+        assert fetched(fetch(connection, "lucky")) == [b"fine"]
+    monkeypatch.undo()
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection:
+        assert produce(connection, "unlucky", batch(b"again")).base_offset == 1
+        assert fetched(fetch(connection, "unlucky")) == [b"before", b"again"]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
+from kio.schema.errors import ErrorCode
+from tests.cluster.records import ask, batch, create_topic, produce
 from tests.cluster.running import RunningCluster
+from tests.cluster.transactional import FIND_COORDINATOR, Cluster, HandProducer
 from tests.kafka import requests as wire
 from tests.kafka.requests import Change, Operation
 
@@ -49,3 +53,42 @@ def test_dynamic_default_shows_behind_a_topics_config(tmp_path: Path) -> None:
         assert wire.incremental_alter_configs(connection, [change])[0].code == 0
         described = wire.describe_configs(connection, wire.TOPIC, "orders", ["retention.ms"])
         assert [one.value for one in described.configs] == ["99999"]
+
+
+def test_transactions_need_no_leave_once_verification_is_off(tmp_path: Path) -> None:
+    with RunningCluster(tmp_path) as cluster, cluster.connect() as connection:
+        create_topic(connection, "orders")
+        producer = HandProducer(Cluster({1: connection}), "hasty", 1).init()
+        assert producer.produce("orders", b"refused").error_code is ErrorCode.transaction_abortable
+        off = Change(wire.BROKER, "", (Operation("transaction.partition.verification.enable", "false"),))
+        assert wire.incremental_alter_configs(connection, [off])[0].code == 0
+        assert producer.produce("orders", b"taken").error_code is ErrorCode.none
+
+
+def test_producers_are_forgotten_after_the_new_time(tmp_path: Path) -> None:
+    often = {"producer.id.expiration.check.interval.ms": "20"}
+    with RunningCluster(tmp_path, overrides=often) as cluster, cluster.connect() as connection:
+        create_topic(connection, "orders")
+        now = time.time_ns() // 1_000_000
+        records = batch(b"x", time=now, producer_id=5, producer_epoch=0, base_sequence=0)
+        assert produce(connection, "orders", records).error_code is ErrorCode.none
+        broker = cluster.node().broker
+        assert broker is not None
+        log = broker.data.logs.get("orders", 0)
+        assert log is not None
+        assert set(log.producers.entries) == {5}
+        soon = Change(wire.BROKER, "", (Operation("producer.id.expiration.ms", "1"),))
+        assert wire.incremental_alter_configs(connection, [soon])[0].code == 0
+        cluster.wait_until(lambda: not log.producers.entries)
+
+
+def test_groups_heed_a_new_assignment_interval(tmp_path: Path) -> None:
+    few = {"offsets.topic.num.partitions": "2"}
+    with RunningCluster(tmp_path, overrides=few) as cluster, cluster.connect() as connection:
+        ask(connection, FIND_COORDINATOR, 6, key_type=0, coordinator_keys=["g"])
+        change = Change(wire.BROKER, "", (Operation("group.consumer.assignment.interval.ms", "777"),))
+        assert wire.incremental_alter_configs(connection, [change])[0].code == 0
+        broker = cluster.node().broker
+        assert broker is not None
+        intervals = {one.coordinator.state.configs.assignment_interval_ms("g") for one in broker.data.groups}
+        assert intervals == {777}

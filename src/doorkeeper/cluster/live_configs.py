@@ -46,7 +46,9 @@ _BY_KEY: Final[Mapping[str, Meaning]] = {
     PER_IP: Meaning(Effect.LIVE, "the next connection is counted against it"),
     PER_IP_OVERRIDES: Meaning(Effect.LIVE, "the next connection is counted against it"),
     "max.connection.creation.rate": Meaning(Effect.STORED, "connections are not slowed down"),
-    "cordoned.log.dirs": Meaning(Effect.STORED, "judged; new partitions go to the first directory"),
+    "cordoned.log.dirs": Meaning(Effect.LIVE, "new partitions go to other directories"),
+    "group.consumer.assignment.interval.ms": Meaning(Effect.LIVE, "the default of groups that do not set it"),
+    "group.coordinator.cached.buffer.max.bytes": Meaning(Effect.NOT_APPLICABLE, "coordinators keep no buffers"),
     "listeners": Meaning(Effect.STORED, "doors open and close at a restart"),
     "listener.security.protocol.map": Meaning(Effect.STORED, "read at a restart"),
     "num.network.threads": Meaning(Effect.NOT_APPLICABLE, "one event loop serves; there are no such threads"),
@@ -59,7 +61,7 @@ _BY_PART: Final[Mapping[str, Meaning]] = {
     "thread_pool": Meaning(Effect.NOT_APPLICABLE, "one event loop serves; there are no such threads"),
     "log": Meaning(Effect.LIVE, "the default of topics that do not set it"),
     "cleaner": Meaning(Effect.STORED, "the log cleaner has no such knob"),
-    "producer_state": Meaning(Effect.STORED, "kept for the data plane"),
+    "producer_state": Meaning(Effect.LIVE, "every partition heeds it from the next batch on"),
     "group_coordinator": Meaning(Effect.STORED, "kept for the group coordinator"),
     "share_coordinator": Meaning(Effect.STORED, "kept for the group coordinator"),
     "listener": Meaning(Effect.NOT_APPLICABLE, "doors have no TLS, no Kerberos and no Java classes"),
@@ -125,7 +127,7 @@ def reference_page() -> str:
 
 def limits_in_force(config: NodeConfig, image: MetadataImage, listener: str, *, in_flight: int) -> Limits:
     """The limits of one listener: the node's static configs under its dynamic ones."""
-    view = _in_force(config, image, frozenset((MAX_CONNECTIONS,)))
+    view = view_in_force(config, image, frozenset((MAX_CONNECTIONS,)))
     per_listener = view.listener_value(listener, MAX_CONNECTIONS)
     return Limits(
         max_frame_bytes=config.number("socket.request.max.bytes"),
@@ -143,7 +145,7 @@ def sasl_in_force(config: NodeConfig, image: MetadataImage, listener: str) -> Sa
 
     :raises UnlawfulError: for what nobody could log in with; see `read_sasl_config`.
     """
-    return read_sasl_config(_in_force(config, image, LISTENER_READS), listener)
+    return read_sasl_config(view_in_force(config, image, LISTENER_READS), listener)
 
 
 def rulebook_in_force(config: NodeConfig, image: MetadataImage) -> Rulebook:
@@ -155,7 +157,7 @@ def rulebook_in_force(config: NodeConfig, image: MetadataImage) -> Rulebook:
     return Rulebook.of_release(config.release, enabled)
 
 
-def _in_force(config: NodeConfig, image: MetadataImage, listener_reads: frozenset[str]) -> View:
+def view_in_force(config: NodeConfig, image: MetadataImage, listener_reads: frozenset[str] = frozenset()) -> View:
     """The node's static configs under its dynamic ones."""
     default = stored_in_force(image.configs.of(ConfigResourceType.BROKER, ""), per_broker=False)
     own = stored_in_force(image.configs.of(ConfigResourceType.BROKER, str(config.node_id)), per_broker=True)

@@ -11,7 +11,7 @@ from tests.cluster.log.conftest import UNSYNCED, OpenLog
 from doorkeeper.cluster.log.batch import Marker, MarkerType
 from doorkeeper.cluster.log.partition_log import Appended, PartitionLog
 from doorkeeper.cluster.log.producer_snapshot import read_snapshot, write_snapshot
-from doorkeeper.cluster.log.producer_state import ProducerEntry, Verification
+from doorkeeper.cluster.log.producer_state import ProducerEntry, ProducerSettings, Verification
 from doorkeeper.cluster.log.reading import AbortedRange, Isolation, ReadResult
 from doorkeeper.cluster.log.refusals import LogError, Refusal
 from doorkeeper.cluster.log.surroundings import Surroundings
@@ -187,7 +187,7 @@ class TestTransactions:
 class TestVerification:
     @pytest.fixture
     def strict(self, open_partition: OpenLog) -> PartitionLog:
-        return open_partition(near=Surroundings(disk=UNSYNCED, requires_verification=True))
+        return open_partition(near=Surroundings(disk=UNSYNCED, producers=ProducerSettings(requires_verification=True)))
 
     def verify(self, log: PartitionLog, *, sequence: int = 0, bump: bool = False) -> Verification:
         found = log.producers.start_verification(1, sequence, 0, NOW, supports_epoch_bump=bump)

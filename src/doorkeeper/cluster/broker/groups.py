@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from doorkeeper.cluster.broker.coordinated_topic import CoordinatedTopic
 from doorkeeper.cluster.broker.internal_topics import GROUPS
 from doorkeeper.cluster.broker.logs import BrokerLogs
-from doorkeeper.cluster.image.configs import ConfigResourceType, ConfigurationsImage
+from doorkeeper.cluster.image.configs import ConfigResourceType
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.image.topics import TopicImage
+from doorkeeper.cluster.live_configs import view_in_force
 from doorkeeper.cluster.log.partition_log import PartitionLog
 from doorkeeper.cluster.server_config import NodeConfig
 
@@ -41,12 +42,12 @@ class BrokerGroups(CoordinatedTopic["GroupPartition"]):
             for partition in self:
                 partition.set_topics(topics)
         if before.configs is not self._image.configs:
-            configs = read_group_configs(self._config, self._image.configs)
+            configs = read_group_configs(self._config, self._image)
             for partition in self:
                 partition.set_configs(configs)
 
     def _host(self, topic: TopicImage) -> None:
-        self._around = (read_group_configs(self._config, self._image.configs), self._topics_view())
+        self._around = (read_group_configs(self._config, self._image), self._topics_view())
         super()._host(topic)
 
     def _make(self, log: PartitionLog, leader_epoch: int) -> GroupPartition:
@@ -76,15 +77,16 @@ class BrokerGroups(CoordinatedTopic["GroupPartition"]):
         return TopicsView.of((view for _, view in views.values()), self._image.provenance.offset)
 
 
-def read_group_configs(config: NodeConfig, configs: ConfigurationsImage) -> GroupConfigs:
+def read_group_configs(config: NodeConfig, image: MetadataImage) -> GroupConfigs:
     """The node's settings for groups, and what single groups have instead."""
     from doorkeeper.cluster.groups.settings import KEYS, GroupConfigs, settings_from_config
 
     keys = (*KEYS, "offsets.retention.minutes", "group.consumer.assignors", "group.consumer.migration.policy")
-    settings = settings_from_config({key: config.view.value(key) for key in keys})
+    view = view_in_force(config, image)
+    settings = settings_from_config({key: view.value(key) for key in keys})
     overrides = {
         resource.name: {key: int(value) for key, value in own.items() if value.strip().lstrip("+-").isdigit()}
-        for resource, own in configs.resources.items()
+        for resource, own in image.configs.resources.items()
         if resource.type == ConfigResourceType.GROUP
     }
     return GroupConfigs(settings, overrides)

@@ -21,9 +21,11 @@ from doorkeeper.cluster.controller.topic_configs import BrokerLayers, effective_
 from doorkeeper.cluster.image.configs import ConfigResourceType, ConfigurationsImage
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.image.topics import PartitionRegistration, TopicImage, TopicsImage
+from doorkeeper.cluster.live_configs import view_in_force
 from doorkeeper.cluster.log.config import LogConfig, parse_log_config
 from doorkeeper.cluster.log.flushing import FlushJob
 from doorkeeper.cluster.log.partition_log import PartitionLog
+from doorkeeper.cluster.log.producer_state import ProducerSettings
 from doorkeeper.cluster.log.store import Intervals, LogStore, open_store
 from doorkeeper.cluster.log.surroundings import Surroundings
 from doorkeeper.cluster.server_config import NodeConfig
@@ -33,6 +35,8 @@ LOGGER: Final = logging.getLogger("doorkeeper.broker")
 
 ANY_EPOCH: Final = -1
 """The client does not say which leader epoch it knows."""
+ALL_DIRECTORIES: Final = "*"
+"""In `cordoned.log.dirs`."""
 SHORTEST_BACKOFF_MS: Final = 100
 """`log.cleaner.backoff.ms` may be 0, and one event loop has better to do than to look for dirt all the time."""
 
@@ -82,11 +86,13 @@ class BrokerLogs:
     """Made by `open_logs`."""
 
     def __init__(
-        self, node_id: int, stores: Sequence[LogStore], configs: TopicConfigs, *, requires_verification: bool
+        self, config: NodeConfig, stores: Sequence[LogStore], configs: TopicConfigs, producers: ProducerSettings
     ) -> None:
-        self.requires_verification = requires_verification
-        """`transaction.partition.verification.enable`"""
-        self._node_id = node_id
+        """:param producers: what all logs of the stores share."""
+        self.producers = producers
+        self._config = config
+        self._node_id = config.node_id
+        self._cordoned: frozenset[str] = frozenset()
         self.stores = stores
         self._configs = configs
         self._topics = TopicsImage.EMPTY
@@ -95,6 +101,7 @@ class BrokerLogs:
         self._refused: dict[tuple[str, int], str] = {}
         """Partitions whose log could not be made, and why."""
         self.is_stopping = False
+        self._apply_broker_configs()
 
     # --- following the metadata ---
 
@@ -103,6 +110,8 @@ class BrokerLogs:
         configs_before = self._configs.follow(image)
         topics_before, self._topics = self._topics, image.topics
         self._image = image
+        if image.configs is not configs_before:
+            self._apply_broker_configs()
         if image.topics is not topics_before:
             self._remove_gone(topics_before.by_id.values())
             for topic_id, topic in image.topics.by_id.items():
@@ -111,6 +120,12 @@ class BrokerLogs:
         if image.configs is not configs_before:
             for name in image.topics.by_name:
                 self._apply_config(name)
+
+    def _apply_broker_configs(self) -> None:
+        view = view_in_force(self._config, self._image)
+        self.producers.expiration_ms = view.integer("producer.id.expiration.ms")
+        self.producers.requires_verification = view.flag("transaction.partition.verification.enable")
+        self._cordoned = frozenset(view.items("cordoned.log.dirs"))
 
     def remove_strays(self) -> None:
         """Give up logs of topics that went while this broker was away (LogManager.isStrayReplica)."""
@@ -150,12 +165,26 @@ class BrokerLogs:
             log = None
         if log is not None or any((topic.name, index) in store.broken for store in self.stores):
             return
-        try:
-            self.stores[0].create(topic.name, index, topic.id, self._configs.of(topic.name), now_ms())
-            self._refused.pop((topic.name, index), None)
-        except StorageError as error:
-            LOGGER.error("the log of %s-%d can't be made: %s", topic.name, index, error)  # noqa: TRY400
-            self._refused[topic.name, index] = str(error)
+        for store in self._next_stores():
+            try:
+                store.create(topic.name, index, topic.id, self._configs.of(topic.name), now_ms())
+            except StorageError as error:
+                LOGGER.error("the log of %s-%d can't be made: %s", topic.name, index, error)  # noqa: TRY400
+                self._refused[topic.name, index] = str(error)
+            else:
+                self._refused.pop((topic.name, index), None)
+                return
+
+    def _next_stores(self) -> list[LogStore]:
+        """Where to make a log, the emptiest first; cordoned directories are left alone (LogManager.nextLogDirs)."""
+        if ALL_DIRECTORIES in self._cordoned:
+            return [self.stores[0]]
+        free = [store for store in self.stores if not self.is_cordoned(store)]
+        return sorted(free, key=len) or [self.stores[0]]
+
+    def is_cordoned(self, store: LogStore) -> bool:
+        """Whether new partitions are to go elsewhere (`cordoned.log.dirs`)."""
+        return ALL_DIRECTORIES in self._cordoned or str(store.path.absolute()) in self._cordoned
 
     def _apply_config(self, topic: str) -> None:
         config = self._configs.of(topic)
@@ -257,19 +286,13 @@ def open_logs(config: NodeConfig, directories: Sequence[Path], image: MetadataIm
         checkpoint=config.number("log.flush.offset.checkpoint.interval.ms"),
         producers=config.number("producer.id.expiration.check.interval.ms"),
     )
-    expiration = config.number("producer.id.expiration.ms")
-    verifies = config.flag("transaction.partition.verification.enable")
+    producers = ProducerSettings(
+        config.number("producer.id.expiration.ms"), config.flag("transaction.partition.verification.enable")
+    )
     stores = [
-        open_store(
-            path,
-            configs.of,
-            now_ms(),
-            Surroundings(producer_expiration_ms=expiration, requires_verification=verifies),
-            intervals,
-        )
-        for path in directories
+        open_store(path, configs.of, now_ms(), Surroundings(producers=producers), intervals) for path in directories
     ]
-    logs = BrokerLogs(config.node_id, stores, configs, requires_verification=verifies)
+    logs = BrokerLogs(config, stores, configs, producers)
     logs.follow(image)
     logs.remove_strays()
     return logs

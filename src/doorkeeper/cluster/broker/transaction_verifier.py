@@ -69,7 +69,7 @@ class TransactionVerifier:
         from doorkeeper.cluster.transactions.verification import Operation, verification_request
 
         adds = operation is Operation.ADD_PARTITION
-        if not adds and not self._logs.requires_verification:
+        if not adds and not self._logs.producers.requires_verification:
             return Verified()
         errors, guards = self._begin(writer, sequences, adds=adds)
         if not guards:

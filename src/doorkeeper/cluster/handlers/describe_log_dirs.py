@@ -24,7 +24,10 @@ def at_broker(broker: BrokerRole, call: Call) -> Any:
     asked = None
     if call.body.topics is not None:
         asked = {(str(topic.topic), index) for topic in call.body.topics for index in topic.partitions}
-    results = [_describe(store, asked) for store in broker.data.logs.stores]
+    results = [
+        _describe(store, asked) | {"is_cordoned": broker.data.logs.is_cordoned(store)}
+        for store in broker.data.logs.stores
+    ]
     return call.answer({"error_code": ErrorCode.none, "results": results})
 
 

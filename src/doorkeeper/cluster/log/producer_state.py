@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -63,6 +64,15 @@ class CompletedTransaction(NamedTuple):
     first_offset: int
     last_offset: int
     is_aborted: bool
+
+
+@dataclass(slots=True)
+class ProducerSettings:
+    """What a broker's configs say about producers, shared by all its logs; a change counts at once."""
+
+    expiration_ms: int = DEFAULT_EXPIRATION_MS
+    requires_verification: bool = False
+    """transaction.partition.verification.enable: a transaction begins only with its coordinator's leave."""
 
 
 class Verification:
@@ -134,11 +144,9 @@ class ProducerEntry:
 class ProducerStates:
     """All producers of one partition."""
 
-    def __init__(self, name: str, *, expiration_ms: int = DEFAULT_EXPIRATION_MS, requires_verification: bool = False):
+    def __init__(self, name: str, settings: ProducerSettings | None = None) -> None:
         self._name = name
-        self._expiration_ms = expiration_ms
-        self._requires_verification = requires_verification
-        """transaction.partition.verification.enable"""
+        self._settings = settings or ProducerSettings()
         self.entries: dict[int, ProducerEntry] = {}
         self._ongoing: dict[int, int] = {}
         """Producer ids by the first offset of their open transaction; first offsets only grow, so in their order."""
@@ -207,7 +215,7 @@ class ProducerStates:
             return None
         if entry is not None and batch.producer_epoch < entry.epoch:
             return self._stale_epoch(batch.producer_id, batch.producer_epoch, entry.epoch)
-        if self._requires_verification and marker is None:
+        if self._settings.requires_verification and marker is None:
             known = self._verifications.get(batch.producer_id)
             if known is None or known is not verification:
                 return Refusal(LogError.INVALID_TXN_STATE, "Record was not part of an ongoing transaction")
@@ -349,11 +357,13 @@ class ProducerStates:
         """Forget producers that have been silent for producer.id.expiration.ms, and are in no transaction."""
         self.entries = {key: entry for key, entry in self.entries.items() if not self._is_expired(entry, now)}
         self._verifications = {
-            key: entry for key, entry in self._verifications.items() if now - entry.started < self._expiration_ms
+            key: entry
+            for key, entry in self._verifications.items()
+            if now - entry.started < self._settings.expiration_ms
         }
 
     def _is_expired(self, entry: ProducerEntry, now: int) -> bool:
-        return entry.transaction_start < 0 and now - entry.last_timestamp >= self._expiration_ms
+        return entry.transaction_start < 0 and now - entry.last_timestamp >= self._settings.expiration_ms
 
 
 def _check_first_sequence(

@@ -83,11 +83,7 @@ class _Opening:
         self._known = known
         self._now = now
         self._epochs = LeaderEpochs.load(directory, surroundings.disk)
-        self._producers = ProducerStates(
-            partition_directory(topic, partition),
-            expiration_ms=surroundings.producer_expiration_ms,
-            requires_verification=surroundings.requires_verification,
-        )
+        self._producers = ProducerStates(partition_directory(topic, partition), surroundings.producers)
         self._segments: list[Segment] = []
         self._snapshots: list[int] = []
         self._producers_end = 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from doorkeeper.cluster.log.config import LogConfig
 from doorkeeper.cluster.log.files import Disk, OpenFiles
-from doorkeeper.cluster.log.producer_state import DEFAULT_EXPIRATION_MS
+from doorkeeper.cluster.log.producer_state import ProducerSettings
 
 
 def _draw_below(limit: int) -> int:
@@ -23,9 +23,7 @@ class Surroundings:
     disk: Disk = field(default_factory=Disk)
     draw_below: Callable[[int], int] = _draw_below
     """A number from 0 up to, not including, the limit."""
-    producer_expiration_ms: int = DEFAULT_EXPIRATION_MS
-    requires_verification: bool = False
-    """transaction.partition.verification.enable: a transaction begins here only with its coordinator's leave."""
+    producers: ProducerSettings = field(default_factory=ProducerSettings)
 
     def jitter(self, config: LogConfig) -> int:
         """How much earlier than segment.ms a new segment is to be rolled (LogConfig.randomSegmentJitter)."""

@@ -44,6 +44,9 @@ def _settings(scratch: Path) -> dict[str, str]:
     settings = {
         "spark.jars": spark_jars_setting(*sets),
         "spark.driver.memory": "600m",
+        # Small questions, many of them: compiling costs more than it saves, in the JVM and in Spark.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.codegen.wholeStage": "false",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from doorkeeper.audit.judging import Judge, judge_batch
 from doorkeeper.audit.readers import READERS, ReadOptions, load
-from doorkeeper.audit.schemas import Entry
+from doorkeeper.audit.schemas import FINDING_KEY, Entry
 from doorkeeper.audit.sources import find_inputs
 from doorkeeper.rules.client_id import is_plain
 from doorkeeper.rules.rulebook import Rulebook
@@ -112,3 +112,13 @@ def _naive(source: str, decoded: Any) -> Found:
         if kind is Kind.CLIENT_ID and source == "segments" and not is_plain(value):
             found.add((source, "CLIENT_ID_NOT_PLAIN", value))
     return found
+
+
+def group_plainly(rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], int]:
+    """Findings as a plain dict: the columns that group, and how often each was seen."""
+    counts: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        if row["verdict"] != "could_not_judge":
+            key = tuple(row[name] for name in FINDING_KEY)
+            counts[key] = counts.get(key, 0) + row["count"]
+    return counts

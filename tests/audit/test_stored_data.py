@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.parquet as pq
 import pytest
 from tests.audit import planting
-from tests.audit.plainly import audit_naively, audit_plainly, found_in
+from tests.audit.plainly import audit_naively, audit_plainly, found_in, group_plainly
 from tests.audit.planting import Planted, long_name
 from tests.cluster.running import RunningCluster
 
+from doorkeeper.audit.progress import Progress
+from doorkeeper.audit.report import render_report
+from doorkeeper.audit.run import AuditOptions, run_audit
+from doorkeeper.audit.schemas import FINDING_KEY
+from doorkeeper.audit.summary import Answer, Summary
 from doorkeeper.rules.properties import decode_properties
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from tests.kafka.plugin import KafkaFactory
 
 PROPERTIES = {
@@ -26,6 +34,7 @@ PROPERTIES = {
     "group.consumer.assignment.interval.ms": "0",
     "num.io.threads": "8",
 }
+NOW = datetime(2026, 11, 16, tzinfo=UTC)
 BROKER_RACK = ("metadata", "RACK_ID_TOO_LONG", long_name("broker-rack-"))
 CONFIGS = ("broker 1: log.retention.ms=100000", "broker 1: num.io.threads=24", "broker default: log.cleaner.threads=2")
 
@@ -125,6 +134,26 @@ class TestOfOurCluster:
             if one[1] not in quotas and not one[2].startswith("quota-")
         }
         assert audit_naively(ours.data) == names
+
+
+def audit_on_spark(spark: SparkSession, data: Path, out: Path) -> tuple[Summary, list[dict[str, Any]]]:
+    """The whole pipeline: the summary, and the rows of `findings` as they were written."""
+    summary = run_audit(spark, AuditOptions((str(data),), str(out), now=NOW), Progress(None))
+    return summary, pq.read_table(out / "findings").to_pylist()
+
+
+@pytest.mark.kafka
+def test_spark_finds_what_a_plain_loop_finds(kafkas: Story, spark: SparkSession, tmp_path: Path) -> None:
+    summary, rows = audit_on_spark(spark, kafkas.data, tmp_path)
+    expected = group_plainly(audit_plainly(kafkas.data))
+    assert {tuple(row[name] for name in FINDING_KEY): row["count"] for row in rows} == expected
+    assert len(rows) == len(expected)
+    assert {(row["source"], row["rule"], row["value"]) for row in rows} == kafkas.planted
+    assert summary.answer is Answer.REFUSED
+    assert all(source.reconciles for source in summary.sources)
+    assert {source.kind: source.malformed for source in summary.sources} == {"metadata": 0, "segments": 0}
+    assert sum(summary.could_not_judge.values()) == len(CONFIGS) + len(kafkas.bad_configs)
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == render_report(summary)
 
 
 @pytest.mark.kafka

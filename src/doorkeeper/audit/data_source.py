@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
+from doorkeeper.audit.files import SMALLEST_RANGE
 from doorkeeper.audit.readers import READERS, ByteRange, ReadOptions, load
 from doorkeeper.audit.schemas import SIGHTINGS_DDL, SourceKind
 
@@ -24,11 +25,24 @@ FORMAT: Final = "doorkeeper"
 
 
 class RangePartition(InputPartition):
-    """One task's work."""
+    """One task's work: a range, or small ones that would each cost more to start than to read."""
 
-    def __init__(self, work: ByteRange) -> None:
-        super().__init__(work.start)
-        self.work = work
+    def __init__(self, work: Sequence[ByteRange]) -> None:
+        super().__init__(work[0].start)
+        self.work = tuple(work)
+
+
+def packed(ranges: Sequence[ByteRange]) -> list[list[ByteRange]]:
+    """The ranges of each task, in their order: a broker has thousands of small segments."""
+    tasks: list[list[ByteRange]] = []
+    room = 0
+    for one in ranges:
+        if room <= 0:
+            tasks.append([])
+            room = SMALLEST_RANGE
+        tasks[-1].append(one)
+        room -= one.end - one.start
+    return tasks
 
 
 class RangeReader(DataSourceReader):
@@ -40,12 +54,13 @@ class RangeReader(DataSourceReader):
         self._options = options
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [RangePartition(work) for work in self._ranges]
+        return [RangePartition(work) for work in packed(self._ranges)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, RangePartition)
-        batches: Iterator[pa.RecordBatch] = load(self._read)(partition.work, self._options)
-        return batches
+        read = load(self._read)
+        for work in partition.work:
+            yield from read(work, self._options)
 
 
 class SightingsSource(DataSource):

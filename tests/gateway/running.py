@@ -151,6 +151,11 @@ class ThreadedGateway:
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(STOP_SECONDS)
 
+    def has(self, kind: NodeKind, node_id: int) -> bool:
+        """Whether there is a door for a node."""
+        assert self.process is not None
+        return any((one.kind, one.node_id) == (kind, node_id) for one in self.process.doors)
+
     def port(self, kind: NodeKind = NodeKind.BROKER, node_id: int | None = None) -> int:
         """A door's port."""
         assert self.process is not None

@@ -12,6 +12,7 @@ import subprocess
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -177,14 +178,9 @@ def test_an_end_signal_waits_for_answers(cluster: RunningCluster) -> None:
 
 
 def fetch(max_wait: int) -> Any:
-    from datetime import timedelta
-
-    from kio.schema.fetch.v12.request import FetchRequest
-    from kio.static.primitive import i32
-
-    return FetchRequest(
-        max_wait=timedelta(milliseconds=max_wait), min_bytes=i32(1), topics=(), forgotten_topics_data=()
-    )
+    """A request whose answer takes so many milliseconds."""
+    waits = timedelta(milliseconds=max_wait)
+    return make_request(1, 12, max_wait=waits, min_bytes=1, topics=[], forgotten_topics_data=[])
 
 
 # -- logins

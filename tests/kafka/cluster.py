@@ -153,6 +153,19 @@ class KafkaCluster:
         for process in processes:
             process.wait()
 
+    def kill(self, node_id: int) -> None:
+        """End one node at once."""
+        process = self.nodes[node_id].process
+        assert process is not None
+        process.kill()
+        process.wait()
+
+    def restart(self, node_id: int) -> None:
+        """Start a node again that was killed, and wait until every broker is in its metadata."""
+        node = self.nodes[node_id]
+        node.process = self._spawn(node, "kafka.Kafka", str(node.folder / "server.properties"))
+        self._wait_until_ready(node, time.monotonic() + START_SECONDS)
+
     @property
     def broker_addresses(self) -> dict[int, tuple[str, int]]:
         """Where the brokers listen, by node id."""

@@ -60,6 +60,8 @@ bench: kafka ## Run the benchmarks and rewrite benchmarks/RESULTS.md
 .PHONY: docs
 docs: install ## Regenerate the reference pages
 	$(BIN)/doorkeeper rules --format markdown > docs/reference/rules.md
+	@sed -i '/^| API | key | versions | what | why |/,$$d' docs/reference/gateway.md
+	$(BIN)/doorkeeper gateway explain --format markdown >> docs/reference/gateway.md
 	$(BIN)/python -m doorkeeper.door.reference > docs/reference/refusals.md
 	$(BIN)/python -m tools.config_reference
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import Any, Final
 
 from doorkeeper.door.verdicts import VerdictRecord
-from doorkeeper.errors import DoorkeeperError, InputError, NetworkError
+from doorkeeper.errors import DoorkeeperError, NetworkError
 from doorkeeper.gateway.address_table import NodeKind
 from doorkeeper.gateway.cluster_reader import ClusterReader
 from doorkeeper.gateway.config_judge import ConfigJudge
@@ -73,12 +73,12 @@ class GatewayProcess:
         """Open the bootstrap doors, then ask the cluster for its nodes and open theirs.
 
         :raises InputError: when an address can't be had, or the ports don't suffice for the nodes.
+        :raises StorageError: when the map of node ports can't be kept.
         """
         await self.street.open()
         await self.refresh()
         for error in self.street.topology.unreachable.values():
-            if isinstance(error, InputError):
-                raise error
+            raise error
         self._spawn(self._keep_refreshing())
         self._spawn(self._keep_sweeping())
 

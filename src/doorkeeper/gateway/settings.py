@@ -16,6 +16,7 @@ from doorkeeper.gateway.node_ranks import MAX_PORT, PortRange
 from doorkeeper.gateway.tls import ClientAuth, TlsSettings
 
 DEFAULT_LISTEN: Final = "127.0.0.1:9092"
+DEFAULT_STATE: Final = Path("doorkeeper-data") / "gateway-node-ports.json"
 REFRESH_MS: Final = 30_000
 _MILLISECONDS: Final = 1000.0
 _LIMITS: Final[Mapping[str, tuple[str, float]]] = {
@@ -155,15 +156,16 @@ def settings_of(document: Mapping[str, Any], security: UpstreamSecurity | None =
     brokers = _side(reader, "upstream", "listen", "node-ports", DEFAULT_LISTEN)
     if brokers is None:
         raise InputError("upstream is missing: the brokers of the real cluster, HOST:PORT[,…]")
+    controllers = _side(reader, "upstream-controllers", "listen-controllers", "controller-ports", None)
     settings = GatewaySettings(
         brokers=brokers,
-        controllers=_side(reader, "upstream-controllers", "listen-controllers", "controller-ports", None),
+        controllers=controllers,
         advertised_host=reader.text("advertise"),
         sni_domain=reader.text("sni-domain"),
         modes=_modes(reader),
         unstable_versions=reader.switch("unstable.api.versions.enable"),
         pass_unknown=reader.switch("pass.unknown"),
-        state=reader.path("state"),
+        state=reader.path("state") or _default_state(brokers, controllers),
         verdict_log=reader.path("verdict-log"),
         identity_log=reader.path("identity-log"),
         http=_optional_address(reader, "http"),
@@ -190,6 +192,11 @@ def _side(reader: _Reader, upstream: str, listen: str, ports: str, default: str 
     if address is None:
         raise InputError(f"{upstream} needs {listen}")
     return Side(addresses, parse_address(address, listen), None if given is None else PortRange.parse(given))
+
+
+def _default_state(*sides: Side | None) -> Path | None:
+    """Ports out of a range stay with their nodes, so they are kept somewhere even if nobody says where."""
+    return DEFAULT_STATE if any(one is not None and one.node_ports is not None for one in sides) else None
 
 
 def _modes(reader: _Reader) -> Modes:

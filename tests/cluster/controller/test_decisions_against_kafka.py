@@ -135,7 +135,7 @@ def test_describes_configs_as_kafka_does(pair: Pair, resource_type: int, name: s
     )
     node = describe.DescribingNode(1, pair.node.static)
     (ours,) = describe.describe_configs(pair.image, request, node).results
-    assert (ours.error_code, ours.error_message) == (theirs.error_code, theirs.error_message or None)
+    assert (ours.error_code, ours.error_message) == (theirs.error_code, theirs.error_message)
     wanted, got = entries(theirs), entries(ours)
     differences = {
         key: (wanted.get(key), got.get(key)) for key in wanted.keys() | got.keys() if wanted.get(key) != got.get(key)
@@ -339,7 +339,7 @@ def test_judges_quota_filters_as_kafka_does(pair: Pair, components: list[tuple[s
     ours = describe_quotas.describe_client_quotas(
         pair.image, reshape(request, describe_quotas.DescribeClientQuotasRequest)
     )
-    assert (ours.error_code, ours.error_message) == (theirs.error_code, theirs.error_message or None)
+    assert (ours.error_code, ours.error_message) == (theirs.error_code, theirs.error_message)
 
 
 def test_judges_scram_credentials_as_kafka_does(pair: Pair) -> None:
@@ -380,7 +380,7 @@ def test_judges_scram_credentials_as_kafka_does(pair: Pair) -> None:
     described = {
         one.user: (
             int(one.error_code),
-            one.error_message or None,
+            one.error_message,
             [(c.mechanism, c.iterations) for c in one.credential_infos],
         )
         for one in pair.connection.call(question).results
@@ -416,7 +416,7 @@ def test_judges_and_filters_acls_as_kafka_does(pair: Pair) -> None:
         creation(principal="a"),
     ]
     request = make_request(30, 3, creations=creations)
-    theirs = [(int(one.error_code), one.error_message or None) for one in pair.connection.call(request).results]
+    theirs = [(int(one.error_code), one.error_message) for one in pair.connection.call(request).results]
     decision = acls.decide_create_acls(pair.image, reshape(request, acls.CreateAclsRequest), new_id=Ids())
     assert [(int(one.error_code), one.error_message) for one in decision.response.results] == theirs
     image = replayed(pair.image, *(one.message for one in decision.records))

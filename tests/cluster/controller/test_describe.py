@@ -203,7 +203,7 @@ def test_documentation_is_null_unless_asked_for_and_then_empty(asked: bool, docu
 @pytest.mark.parametrize(
     ("resource_type", "name", "code", "message"),
     [
-        (TOPIC, "nowhere", ErrorCode.unknown_topic_or_partition, None),
+        (TOPIC, "nowhere", ErrorCode.unknown_topic_or_partition, ""),
         (
             TOPIC,
             "",
@@ -226,7 +226,7 @@ def test_documentation_is_null_unless_asked_for_and_then_empty(asked: bool, docu
     ],
 )
 def test_refuses_one_resource_and_describes_the_other(
-    resource_type: int, name: str, code: ErrorCode, message: str | None
+    resource_type: int, name: str, code: ErrorCode, message: str
 ) -> None:
     resources = (DescribeConfigsResource(resource_type, name), DescribeConfigsResource(TOPIC, "plain"))
     bad, good = describe_configs(IMAGE, DescribeConfigsRequest(resources), ASKED).results

@@ -57,8 +57,15 @@ def test_what_is_not_there_can_not_be_led(name: str, index: int, message: str) -
 
 
 def test_an_unknown_kind_of_election_is_refused_whole() -> None:
-    answer = elect_leaders(IMAGE, ElectLeadersRequest(None, 2))
-    assert (answer.error_code, answer.replica_election_results) == (ErrorCode.invalid_request, ())
+    answer = elect_leaders(IMAGE, ElectLeadersRequest((TopicPartitions("led", (0,)),), 2))
+    assert answer.error_code == ErrorCode.invalid_request
+    (told,) = answer.replica_election_results
+    assert told.partition_result == (PartitionResult(0, ErrorCode.invalid_request, "Unknown election type 2"),)
+    assert elect_leaders(IMAGE, ElectLeadersRequest(None, 2)).replica_election_results == ()
+
+
+def test_who_asks_for_nothing_gets_nothing() -> None:
+    assert elect_leaders(IMAGE, ElectLeadersRequest((), 2)).error_code == ErrorCode.none
 
 
 def reassigned(name: str, index: int, replicas: tuple[int, ...] | None) -> tuple[int, str | None]:
@@ -79,7 +86,7 @@ def test_the_replica_that_a_partition_has_is_granted() -> None:
         ((1, 2), ErrorCode.invalid_replica_assignment, "gateway"),
         ((), ErrorCode.invalid_replica_assignment, "empty replica list"),
         ((9,), ErrorCode.invalid_replica_assignment, "no such broker is registered"),
-        (None, ErrorCode.no_reassignment_in_progress, "No partition reassignment is in progress."),
+        (None, ErrorCode.no_reassignment_in_progress, ""),
     ],
 )
 def test_whatever_else_is_refused(replicas: tuple[int, ...] | None, code: ErrorCode, word: str) -> None:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
-from doorkeeper.cluster.controller.decision import MAX_RECORDS_PER_DECISION, Decision, Failure, RecordBatch
+from doorkeeper.cluster.controller.decision import MAX_RECORDS_PER_DECISION, NO_MESSAGE, Decision, Failure, RecordBatch
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.wire.acls import AclOperation, AclPermission, AclResourceType, PatternType
 from doorkeeper.wire.metadata.serde import VersionedRecord
@@ -38,7 +38,7 @@ class CreateAclsRequest:
 @dataclass(frozen=True, slots=True)
 class AclCreationResult:
     error_code: int = ErrorCode.none
-    error_message: str | None = None
+    error_message: str | None = NO_MESSAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class DescribeAclsResource:
 @dataclass(frozen=True, slots=True)
 class DescribeAclsResponse:
     error_code: int = ErrorCode.none
-    error_message: str | None = None
+    error_message: str | None = NO_MESSAGE
     resources: tuple[DescribeAclsResource, ...] = ()
 
 

@@ -12,6 +12,7 @@ from uuid import UUID
 from kio.schema.errors import ErrorCode
 
 from doorkeeper.cluster.controller.create_topics import METADATA_TOPIC
+from doorkeeper.cluster.controller.decision import NO_MESSAGE
 from doorkeeper.cluster.controller.delete_topics import UNKNOWN_TOPIC
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.image.registrations import Listener
@@ -158,7 +159,7 @@ class QuorumNode:
 @dataclass(frozen=True, slots=True)
 class DescribeQuorumResponse:
     error_code: int = ErrorCode.none
-    error_message: str | None = None
+    error_message: str | None = NO_MESSAGE
     topics: tuple[QuorumTopic, ...] = ()
     nodes: tuple[QuorumNode, ...] = ()
 

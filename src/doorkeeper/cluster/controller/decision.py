@@ -15,6 +15,8 @@ from doorkeeper.wire.metadata.serde import VersionedRecord
 R = TypeVar("R")
 
 MAX_RECORDS_PER_DECISION: Final = 10_000  # records; Kafka's QuorumController.MAX_RECORDS_PER_USER_OP
+NO_MESSAGE: Final = ""
+"""What an answer has for a message that nobody set: Kafka's generated classes make it empty, not null."""
 TOO_MANY_RECORDS: Final = "Unable to perform excessively large batch operation."
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from kio.schema.errors import ErrorCode
 
 from doorkeeper.cluster.controller.controller_node import cluster_configs, node_configs
-from doorkeeper.cluster.controller.decision import Failure
+from doorkeeper.cluster.controller.decision import NO_MESSAGE, Failure
 from doorkeeper.cluster.controller.described_configs import (
     BrokerConfigs,
     DescribeConfigsResourceResult,
@@ -78,12 +78,12 @@ def describe_configs(
         entries = description.of(resource)
         if isinstance(entries, Failure):
             result = DescribeConfigsResult(
-                entries.code, entries.message, resource.resource_type, resource.resource_name
+                entries.code, entries.message or NO_MESSAGE, resource.resource_type, resource.resource_name
             )
         else:
             result = DescribeConfigsResult(
                 ErrorCode.none,
-                None,
+                NO_MESSAGE,
                 resource.resource_type,
                 resource.resource_name,
                 _asked_for(entries, resource),

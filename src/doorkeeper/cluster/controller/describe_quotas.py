@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from kio.schema.errors import ErrorCode
 
-from doorkeeper.cluster.controller.decision import Failure
+from doorkeeper.cluster.controller.decision import NO_MESSAGE, Failure
 from doorkeeper.cluster.controller.quotas import CLIENT_ID, ENTITY_TYPES, IP, USER, EntityData
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.image.quotas import QuotaEntityKey
@@ -51,7 +51,7 @@ class DescribedQuotas:
 @dataclass(frozen=True, slots=True)
 class DescribeClientQuotasResponse:
     error_code: int = ErrorCode.none
-    error_message: str | None = None
+    error_message: str | None = NO_MESSAGE
     entries: tuple[DescribedQuotas, ...] = ()
     """Never null: Java's clients want an array."""
 

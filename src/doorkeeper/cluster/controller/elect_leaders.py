@@ -67,10 +67,11 @@ class ElectLeadersResponse:
 
 def elect_leaders(image: MetadataImage, request: ElectLeadersRequest) -> ElectLeadersResponse:
     """Say of each partition why it keeps the leader that it has, or has none. Nothing changes."""
-    try:
-        kind = ElectionType(request.election_type)
-    except ValueError:
-        return ElectLeadersResponse(ErrorCode.invalid_request, ())
+    if request.topic_partitions == ():
+        return ElectLeadersResponse(ErrorCode.none, ())
+    if request.election_type not in set(ElectionType):
+        return _refused(request)
+    kind = ElectionType(request.election_type)
     if request.topic_partitions is None:
         results = tuple(ReplicaElectionResult(name, tuple(_needed(image, name, kind))) for name in image.topics.by_name)
     else:
@@ -79,6 +80,16 @@ def elect_leaders(image: MetadataImage, request: ElectLeadersRequest) -> ElectLe
             for one in request.topic_partitions
         )
     return ElectLeadersResponse(ErrorCode.none, results)
+
+
+def _refused(request: ElectLeadersRequest) -> ElectLeadersResponse:
+    """The whole request, and so each of its partitions (ElectLeadersRequest.getErrorResponse)."""
+    code, message = ErrorCode.invalid_request, f"Unknown election type {request.election_type}"
+    results = (
+        ReplicaElectionResult(one.topic, tuple(PartitionResult(index, code, message) for index in one.partitions))
+        for one in request.topic_partitions or ()
+    )
+    return ElectLeadersResponse(code, tuple(results))
 
 
 def _needed(image: MetadataImage, topic: str, kind: ElectionType) -> Iterator[PartitionResult]:

@@ -27,6 +27,8 @@ from doorkeeper.wire.metadata.types import ConfigRecord, FeatureLevelRecord
 ELR_VERSION: Final = "eligible.leader.replicas.version"
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 MAX_INT16: Final = 32767
+WENT_WELL: Final = "NONE"
+"""What Kafka says of an update that it made, in the place of a message."""
 
 _DISABLED: Final = VersionRange(0, 0)
 
@@ -155,7 +157,7 @@ def decide_update_features(
             return Decision((), UpdateFeaturesResponse(failure.code, message))
         if update.feature != KRAFT_VERSION:
             records.append(_feature_record(update.feature, update.max_version_level))
-    results = tuple(UpdatableFeatureResult(one.feature) for one in request.feature_updates)
+    results = tuple(UpdatableFeatureResult(one.feature, error_message=WENT_WELL) for one in request.feature_updates)
     if request.validate_only:
         return Decision((), UpdateFeaturesResponse(results=results))
     lost = _static_configs_lost(image, updates.get(FEATURE_NAME))

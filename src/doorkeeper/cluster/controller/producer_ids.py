@@ -28,7 +28,7 @@ class AllocateProducerIdsResponse:
     error_code: int = ErrorCode.none
     error_message: str | None = None
     """For our own log: no version carries it."""
-    producer_id_start: int = -1
+    producer_id_start: int = 0
     producer_id_len: int = 0
 
 

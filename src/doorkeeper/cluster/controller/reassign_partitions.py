@@ -11,11 +11,11 @@ from typing import Final
 
 from kio.schema.errors import ErrorCode
 
-from doorkeeper.cluster.controller.decision import Failure
+from doorkeeper.cluster.controller.decision import NO_MESSAGE, Failure
 from doorkeeper.cluster.controller.placement import check_assignment
 from doorkeeper.cluster.image.metadata import MetadataImage
 
-NOT_IN_PROGRESS: Final = Failure(ErrorCode.no_reassignment_in_progress, "No partition reassignment is in progress.")
+NOT_IN_PROGRESS: Final = Failure(ErrorCode.no_reassignment_in_progress)
 STAYS: Final = (
     "Unable to move the partition: the embedded cluster keeps each partition on the broker that it was made on. To "
     "move partitions, run Apache Kafka and put Doorkeeper's gateway in front of it."
@@ -71,7 +71,8 @@ def alter_partition_reassignments(
         ReassignableTopicResponse(topic.name, tuple(_response(image, topic.name, one) for one in topic.partitions))
         for topic in request.topics
     )
-    return AlterPartitionReassignmentsResponse(may_change, responses)
+    message = None if responses else NO_MESSAGE  # Kafka answers an empty request before it would set the message
+    return AlterPartitionReassignmentsResponse(may_change, responses, error_message=message)
 
 
 def _response(image: MetadataImage, topic: str, asked: ReassignablePartition) -> ReassignablePartitionResponse:

@@ -8,7 +8,7 @@ from typing import Final
 
 from kio.schema.errors import ErrorCode
 
-from doorkeeper.cluster.controller.decision import Decision, Failure, RecordBatch
+from doorkeeper.cluster.controller.decision import NO_MESSAGE, Decision, Failure, RecordBatch
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.wire.metadata.serde import VersionedRecord
 from doorkeeper.wire.metadata.types import RemoveUserScramCredentialRecord, UserScramCredentialRecord
@@ -72,7 +72,7 @@ class CredentialInfo:
 class DescribeUserScramCredentialsResult:
     user: str
     error_code: int = ErrorCode.none
-    error_message: str | None = None
+    error_message: str | None = NO_MESSAGE
     credential_infos: tuple[CredentialInfo, ...] = ()
 
 
@@ -80,7 +80,7 @@ class DescribeUserScramCredentialsResult:
 class DescribeUserScramCredentialsResponse:
     results: tuple[DescribeUserScramCredentialsResult, ...]
     error_code: int = ErrorCode.none
-    error_message: str | None = None
+    error_message: str | None = NO_MESSAGE
 
 
 def decide_alter_user_scram_credentials(

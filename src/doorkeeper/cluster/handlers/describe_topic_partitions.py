@@ -81,4 +81,9 @@ class _Page:
 def _unknown(name: str) -> dict[str, Any]:
     lawful = check_topic_name(name) is None
     code = ErrorCode.unknown_topic_or_partition if lawful else ErrorCode.invalid_topic_exception
-    return {"error_code": code, "name": name, "is_internal": name in INTERNAL_TOPICS}
+    return {
+        "error_code": code,
+        "name": name,
+        "is_internal": name in INTERNAL_TOPICS,
+        "topic_authorized_operations": TOPIC_OPERATIONS,
+    }

@@ -29,12 +29,12 @@ ADDRESS_LENGTHS: Final = (4, 16)
 
 async def at_controller(controller: ControllerRole, call: Call) -> Any:
     envelope = call.body
-    if len(envelope.client_host_address) not in ADDRESS_LENGTHS:
-        return call.answer({"error_code": ErrorCode.invalid_request})
     try:
         principal = read_principal(bytes(envelope.request_principal or b""))
     except RemoteProtocolError:
         return call.answer({"error_code": ErrorCode.principal_deserialization_failure})
+    if len(envelope.client_host_address) not in ADDRESS_LENGTHS:
+        return call.answer({"error_code": ErrorCode.invalid_request})
     frame = bytes(envelope.request_data)
     try:
         header = read_request_header(frame)

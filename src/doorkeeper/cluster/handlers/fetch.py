@@ -29,12 +29,12 @@ LONGEST_WAIT_SECONDS: Final = 30.0
 async def at_controller(controller: ControllerRole, call: Call) -> Any:
     body = call.body
     topics = body.topics
-    is_ours = len(topics) == 1 and _is_metadata(topics[0]) and len(topics[0].partitions) == 1
-    if not is_ours or topics[0].partitions[0].partition != 0:
-        return call.refuse(ErrorCode.invalid_request)
     cluster_id = getattr(body, "cluster_id", None)
     if cluster_id is not None and cluster_id != controller.cluster_id:
-        return call.refuse(ErrorCode.inconsistent_cluster_id)
+        return call.answer({"error_code": ErrorCode.inconsistent_cluster_id})
+    is_ours = len(topics) == 1 and _is_metadata(topics[0]) and len(topics[0].partitions) == 1
+    if not is_ours or topics[0].partitions[0].partition != 0:
+        return call.answer({"error_code": ErrorCode.invalid_request})
     asked = topics[0].partitions[0]
     _note_observer(controller, call, asked.fetch_offset)
     partition = _check_place(controller, asked)

@@ -22,10 +22,10 @@ METADATA_TOPIC: Final = "__cluster_metadata"
 def at_controller(controller: ControllerRole, call: Call) -> Any:
     body = call.body
     topics = body.topics
-    if len(topics) != 1 or topics[0].name != METADATA_TOPIC or len(topics[0].partitions) != 1:
-        return call.answer({"error_code": ErrorCode.unknown_topic_or_partition})
     if body.cluster_id is not None and body.cluster_id != controller.cluster_id:
         return call.answer({"error_code": ErrorCode.inconsistent_cluster_id})
+    if len(topics) != 1 or topics[0].name != METADATA_TOPIC or len(topics[0].partitions) != 1:
+        return call.answer({"error_code": ErrorCode.unknown_topic_or_partition})
     asked = topics[0].partitions[0]
     piece = _piece(controller, asked, max(0, min(body.max_bytes, READ_BYTES)))
     leader = {"leader_id": controller.node_id, "leader_epoch": controller.quorum.log.epoch}

@@ -5,9 +5,10 @@ With one replica the leader's disk is all there is: acks=-1 and acks=1 are answe
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from uuid import UUID
 
 from kio.schema.errors import ErrorCode
 
@@ -16,10 +17,10 @@ from doorkeeper.cluster.handlers.call import Call
 from doorkeeper.cluster.handlers.leaders import LeaderHints
 from doorkeeper.cluster.handlers.partitions import INTERNAL_TOPICS
 from doorkeeper.cluster.handlers.transactional_records import FREE, Leave, Leaves, ask_leave, is_transactional
-from doorkeeper.cluster.log.partition_log import Appended
 from doorkeeper.cluster.log.refusals import LogError, Refusal
 from doorkeeper.cluster.log.validation import check_produce_batch
 from doorkeeper.errors import RemoteProtocolError
+from doorkeeper.wire.produced import Written, encode_written
 from doorkeeper.wire.registry import Door, Served
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ SERVED: Final = Served(0, 3, 13, frozenset((Door.BROKER,)))
 LAWFUL_ACKS: Final = frozenset((-1, 0, 1))
 NO_ANSWER: Final = 0
 NO_TIMESTAMP: Final = -1
+NO_ID: Final = UUID(int=0)
 ADMIN_CLIENT: Final = "__admin_client"
 """The client id that may write to internal topics: Kafka's own admin tools have it."""
 _START_UNKNOWN: Final = frozenset(
@@ -45,7 +47,8 @@ _START_UNKNOWN: Final = frozenset(
 class _Topic(NamedTuple):
     name: str | None
     """None: no topic has the id."""
-    values: dict[str, Any]
+    key: str | UUID
+    """As the request has it: the name, or the id."""
 
 
 def at_broker(broker: BrokerRole, call: Call) -> Any:
@@ -79,35 +82,51 @@ def _refuse(call: Call, code: ErrorCode) -> Any:
 
 
 def _produce(broker: BrokerRole, call: Call, leaves: Leaves) -> Any:
-    hints = LeaderHints(broker, call)
+    outcomes = []
     failed = ErrorCode.none
-    responses = []
     for asked in call.body.topic_data:
         topic = _topic(broker, asked)
         partitions = []
         for one in asked.partition_data:
             leave = leaves.get((topic.name or "", one.index), FREE) if leaves else FREE
-            values = _append(broker, call, topic.name, one, leave)
-            code = values["error_code"]
-            if code:
-                failed = code
-                if code == ErrorCode.not_leader_or_follower and topic.name is not None:
-                    values |= hints.add(topic.name, one.index)
-            partitions.append(values)
-        responses.append(topic.values | {"partition_responses": partitions})
+            outcome = _append(broker, call, topic.name, one, leave)
+            if not isinstance(outcome, Written):
+                failed = outcome["error_code"]
+            partitions.append(outcome)
+        outcomes.append((topic, partitions))
     if call.body.acks == NO_ANSWER:
         if failed:
             # The producer expects no answer: that the connection ends is how it learns of the failure.
             raise RemoteProtocolError(f"Produce without acks failed: {ErrorCode(failed).name}")
         return None
+    if not failed:
+        return encode_written(call.version, [(topic.key, cast("list[Written]", found)) for topic, found in outcomes])
+    return _answer_with_failures(broker, call, outcomes)
+
+
+def _answer_with_failures(
+    broker: BrokerRole, call: Call, outcomes: Sequence[tuple[_Topic, Sequence[Written | dict[str, Any]]]]
+) -> Any:
+    hints = LeaderHints(broker, call)
+    responses = []
+    for topic, partitions in outcomes:
+        answered = []
+        for one in partitions:
+            values = _written(one) if isinstance(one, Written) else one
+            if values["error_code"] == ErrorCode.not_leader_or_follower and topic.name is not None:
+                values |= hints.add(topic.name, values["index"])
+            answered.append(values)
+        field = "topic_id" if isinstance(topic.key, UUID) else "name"
+        responses.append({field: topic.key, "partition_responses": answered})
     return call.answer({"responses": responses, "node_endpoints": hints.endpoints()})
 
 
 def _topic(broker: BrokerRole, asked: Any) -> _Topic:
     if hasattr(asked, "topic_id"):
-        known = broker.image.topics.by_id.get(asked.topic_id)
-        return _Topic(None if known is None else known.name, {"topic_id": asked.topic_id})
-    return _Topic(str(asked.name), {"name": asked.name})
+        topic_id = asked.topic_id or NO_ID
+        known = broker.image.topics.by_id.get(topic_id)
+        return _Topic(None if known is None else known.name, topic_id)
+    return _Topic(str(asked.name), str(asked.name))
 
 
 def _check(broker: BrokerRole, call: Call, topic: str, asked: Any) -> ErrorCode | None:
@@ -118,7 +137,7 @@ def _check(broker: BrokerRole, call: Call, topic: str, asked: Any) -> ErrorCode 
     return None if refused is None else ErrorCode(refused.code)
 
 
-def _append(broker: BrokerRole, call: Call, topic: str | None, asked: Any, leave: Leave) -> dict[str, Any]:
+def _append(broker: BrokerRole, call: Call, topic: str | None, asked: Any, leave: Leave) -> Written | dict[str, Any]:
     values = {"index": asked.index, "base_offset": -1, "log_append_time": None}
     if topic is None:
         return values | {"error_code": ErrorCode.unknown_topic_id}
@@ -137,12 +156,13 @@ def _append(broker: BrokerRole, call: Call, topic: str | None, asked: Any, leave
     outcome = led.log.append(asked.records, leader_epoch=led.leader_epoch, now=now_ms(), verification=leave.guard)
     if isinstance(outcome, Refusal):
         return values | _refused(outcome, led.log.log_start_offset)
-    return values | _appended(outcome)
+    return Written(asked.index, outcome.base_offset, outcome.log_append_time, outcome.log_start_offset)
 
 
-def _appended(outcome: Appended) -> dict[str, Any]:
+def _written(outcome: Written) -> dict[str, Any]:
     time = outcome.log_append_time
     return {
+        "index": outcome.partition,
         "error_code": ErrorCode.none,
         "base_offset": outcome.base_offset,
         "log_append_time": None if time == NO_TIMESTAMP else datetime.fromtimestamp(time / 1000, UTC),

@@ -7,6 +7,7 @@ rulebook (switch off) and the enforced one cost the same, because a lawful reque
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from kio.serial import entity_reader
@@ -71,7 +72,14 @@ def _rows(what: str, body: Any) -> list[Row]:
     }
     return [
         _in_microseconds(
-            compare(f"{what}: {name}", call, lambda: read(frame, header.body_offset), at_most=5.0, loops=LOOPS)
+            compare(
+                f"{what}: {name}",
+                call,
+                lambda: read(frame, header.body_offset),
+                at_most=5.0,
+                loops=LOOPS,
+                clock=time.process_time,
+            )
         )
         for name, call in ours.items()
     ]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from doorkeeper.metering import clients
-from doorkeeper.metering.clients import IDLE_MS, OTHER, ClientBook
+from doorkeeper.metering.clients import IDLE_MS, NANOSECONDS_TO_PERCENT, OTHER, ClientBook
+from doorkeeper.metering.samples import Windows
 from doorkeeper.rules.client_id import QuotaType
 
 HOUR = IDLE_MS
@@ -100,3 +105,35 @@ def test_room_that_is_free_again_is_used() -> None:
     book.expire(HOUR + 1)
     use(book, "b", HOUR + 1)
     assert "b" in shown(book)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1500), st.integers(0, 5000), st.integers(0, 10**9)), max_size=40))
+def test_noting_produce_requests_comes_to_the_same_as_recording_them(story: list[tuple[int, int, int]]) -> None:
+    noting, recording = ClientBook(Windows(3, 1000)), ClientBook(Windows(3, 1000))
+    one, other = noting.find("u", "a", 0), recording.find("u", "a", 0)
+    noting.produce(one)
+    noting.request(one)
+    now = 0
+    for wait, size, spent_ns in story:
+        now += wait
+        noting.note_produce(one, size, spent_ns, now)
+        recording.produce(other).record(size, now)
+        recording.request(other).record(spent_ns * NANOSECONDS_TO_PERCENT, now)
+    noted = dict(noting.measured(now))
+    recorded = dict(recording.measured(now))
+    for key, values in recorded.items():
+        for name in ("byte-rate", "request-time"):
+            if name in values:
+                assert noted[key][name] == pytest.approx(values[name])
+    if story:
+        assert (one.requests, one.bytes_in) == (len(story), sum(size for _, size, _ in story))
+
+
+def test_what_is_noted_is_not_lost_when_quotas_change() -> None:
+    book = ClientBook()
+    meter = book.find("u", "a", 0)
+    book.produce(meter)
+    book.request(meter)
+    book.note_produce(meter, 1_000_000, 1, 0)
+    book.change_quotas({(None, "a"): {"producer_byte_rate": 1000.0}})
+    assert book.produce(book.find("u", "a", 1)).record(1, 1) > 0

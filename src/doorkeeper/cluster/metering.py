@@ -1,7 +1,7 @@
 """All that a node meters: its clients and their quotas, requests by API, and how fast addresses connect.
 
-Quotas come from the metadata image; whoever meters a request takes in a new one first (`follow`), so that a changed
-quota counts from the next request on. From QuotaFactory and ClientQuotaMetadataManager.
+Quotas come from the metadata, which the meter follows, so that a changed one counts from the next request on. From
+QuotaFactory and ClientQuotaMetadataManager.
 """
 
 from __future__ import annotations
@@ -60,12 +60,11 @@ class NodeMeter:
         """The meter of a client."""
         return self.clients.find(user_of(principal), client_id or "", now)
 
-    def mutation_quota(self, image: MetadataImage, call: Call, strict_since: int) -> MutationQuota:
+    def mutation_quota(self, call: Call, strict_since: int) -> MutationQuota:
         """The account for what a request does to topics (KIP-599).
 
         :param strict_since: the first version of the API that knows THROTTLING_QUOTA_EXCEEDED.
         """
-        self.follow(image)
         meter = self.find(call.principal, call.request.client_id, now_ms())
         return MutationQuota(self.clients.mutation(meter), strict=call.version >= strict_since)
 
@@ -76,9 +75,8 @@ class NodeMeter:
             meter = self.find(call.principal, call.request.client_id, now_ms())
         return self.clients.fetch(meter).most_in_window(self.clients.windows)
 
-    def admit(self, address: str, image: MetadataImage) -> float:
+    def admit(self, address: str) -> float:
         """Count a new connection; returns after how many seconds it is to be closed, 0 if it may stay."""
-        self.follow(image)
         return self.connections.admit(address, now_ms()) / 1000
 
     def tick(self) -> None:

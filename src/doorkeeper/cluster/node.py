@@ -138,6 +138,7 @@ class Node:
             self._log, snapshot_bytes=config.number("metadata.log.max.record.bytes.between.snapshots")
         )
         self._log.begin_epoch(quorum.now_ms())
+        quorum.subscribe(self.meter.follow)
         registry = registry_for(Door.CONTROLLER, unstable_versions=config.flag(UNSTABLE_VERSIONS))
         self.controller = ControllerRole(config, quorum, directories.metadata, registry, self._loggers, self.meter)
         self._judge(Door.CONTROLLER, self.controller, quorum, lambda named: existing.in_image(quorum.image, named))
@@ -160,6 +161,7 @@ class Node:
         else:
             source = MetadataFollower(config.node_id, directories.cluster_id, self._channel("following"))
             self._spawn("follower", source.run())
+            source.subscribe(self.meter.follow)
         broker = BrokerRole(
             config, directories.cluster_id, source, self._channel("forwarding"), registry, self._loggers, self.meter
         )
@@ -225,10 +227,10 @@ class Node:
             listener = Listener(
                 endpoint.host or EVERYWHERE,
                 endpoint.port,
-                MeteredService(role.door, door, self.meter, lambda: role.image, self._watcher(endpoint, role)),
+                MeteredService(role.door, door, self.meter, self._watcher(endpoint, role)),
                 name=endpoint.listener,
                 limits=limits,
-                connection_rate=lambda address: self.meter.admit(address, role.image),
+                connection_rate=self.meter.admit,
             )
             if endpoint.protocol == SASL_PLAINTEXT:
                 self._logins[endpoint.listener] = logins

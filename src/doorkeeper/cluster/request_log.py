@@ -24,6 +24,7 @@ from doorkeeper.rules.redaction import HIDDEN, is_sensitive
 from doorkeeper.wire.cloning import with_plain_codes
 from doorkeeper.wire.codec import RequestHeader, decode_body, decode_request
 from doorkeeper.wire.json_text import show_text, shower
+from doorkeeper.wire.memory import remembered
 from doorkeeper.wire.messages import api_name, message_classes
 
 LOGGER: Final = logging.getLogger("doorkeeper.request_log")
@@ -33,6 +34,8 @@ ENVELOPE: Final = 58
 ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS, ALTER_USER_SCRAM_CREDENTIALS = 33, 44, 51
 NO_RESPONSE: Final = '""'
 ALL: Final = 1.0
+MAX_KNOWN: Final = 1000
+"""Ends of lines that are kept; clients may say what they like of their software."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +80,8 @@ class RequestLog:
         self._sample = sample
         self._clock = clock
         self._draw = draw
-        self._where = f'"securityProtocol":"{protocol}"'
-        self._listener_text = show_text(listener)
+        self._protocol = protocol
+        self._known: dict[tuple[str, str, str], str] = {}
         self._second = -1
         self._stamp = ""
 
@@ -108,19 +111,37 @@ class RequestLog:
         key, version = asked.api_key, asked.api_version
         total = exchange.total_ns // 1000
         local = total if exchange.local_ns == AT_ONCE else exchange.local_ns // 1000
+        lead, name = _api_parts(key, version)
         return (
-            f'{{"isForwarded":{"true" if exchange.is_forwarded else "false"},'
-            f'"requestHeader":{{"requestApiKey":{key},"requestApiVersion":{version},'
-            f'"correlationId":{asked.correlation_id},"clientId":{show_text(asked.client_id or "")},'
-            f'"requestApiKeyName":"{api_name(key)}"}},'
+            f'{{"isForwarded":{"true" if exchange.is_forwarded else "false"},{lead}{asked.correlation_id},'
+            f'"clientId":{show_text(asked.client_id or "")},{name}'
             f'"request":{_shown_request(exchange)},"response":{_shown_response(key, version, answer)},'
             f'"connection":"{peer.connection_id}","totalTimeMs":{total / 1000},"requestQueueTimeMs":0.0,'
             f'"localTimeMs":{local / 1000},"remoteTimeMs":{max(0, total - local) / 1000},'
-            f'"throttleTimeMs":{exchange.throttle_ms},"responseQueueTimeMs":0.0,"sendTimeMs":0.0,{self._where},'
-            f'"principal":{show_text(exchange.principal)},"listener":{self._listener_text},'
-            f'"clientInformation":{{"softwareName":{show_text(peer.software_name)},'
-            f'"softwareVersion":{show_text(peer.software_version)}}}}}'
+            f'"throttleTimeMs":{exchange.throttle_ms},"responseQueueTimeMs":0.0,"sendTimeMs":0.0,'
+            f"{self._who(exchange.principal, peer.software_name, peer.software_version)}}}"
         )
+
+    def _who(self, principal: str, software: str, version: str) -> str:
+        """The end of a line: few different ones, most of the time."""
+        key = (principal, software, version)
+        known = self._known.get(key)
+        if known is None:
+            known = (
+                f'"securityProtocol":"{self._protocol}","principal":{show_text(principal)},'
+                f'"listener":{show_text(self.listener)},"clientInformation":{{"softwareName":{show_text(software)},'
+                f'"softwareVersion":{show_text(version)}}}'
+            )
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            self._known[key] = known
+        return known
+
+
+@remembered
+def _api_parts(api_key: int, version: int) -> tuple[str, str]:
+    lead = f'"requestHeader":{{"requestApiKey":{api_key},"requestApiVersion":{version},"correlationId":'
+    return lead, f'"requestApiKeyName":"{api_name(api_key)}"}},'
 
 
 def _shown_request(exchange: Exchange) -> str:

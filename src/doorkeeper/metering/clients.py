@@ -46,6 +46,7 @@ _RATE_NAMES: Final = {
     QuotaType.REQUEST: "request-time",
 }
 _GONE: Final = -1
+NANOSECONDS_TO_PERCENT: Final = 100.0 / 1e9
 
 Sensor = QuotaSensor | MutationSensor
 
@@ -69,9 +70,15 @@ class ClientMeter:
         "client_id",
         "epoch",
         "fetch",
+        "is_free",
         "last_ms",
         "listed",
         "mutation",
+        "noted",
+        "noted_bytes",
+        "noted_first_ms",
+        "noted_ns",
+        "noted_until_ms",
         "produce",
         "request",
         "requests",
@@ -86,6 +93,9 @@ class ClientMeter:
         self.listed = listed
         self.last_ms = now_ms
         self.requests = self.bytes_in = self.bytes_out = self.throttles = self.throttle_ms = 0
+        self.noted = self.noted_bytes = self.noted_ns = self.noted_first_ms = 0
+        """Produce requests that are not in the sensors yet, and how large and long they were."""
+        self.noted_until_ms = 0
         self.rebind(epoch)
 
     def rebind(self, epoch: int) -> None:
@@ -96,6 +106,8 @@ class ClientMeter:
         self.fetch: QuotaSensor | None = None
         self.request: QuotaSensor | None = None
         self.mutation: MutationSensor | None = None
+        self.is_free = False
+        """Whether it is known that no quota binds its producing."""
 
     def absorb(self, other: ClientMeter) -> None:
         """Count what another has used as one's own."""
@@ -124,10 +136,50 @@ class ClientBook:
     def __len__(self) -> int:
         return len(self._meters)
 
+    # --- producers that no quota binds ---------------------------------------------------------------------------
+
+    def note_produce(self, meter: ClientMeter, size: int, spent_ns: int, now_ms: int) -> None:
+        """Count a Produce request of a client that `is_free`.
+
+        Its sensors are touched once a window only: with thousands of clients they are never in the processor's cache.
+        """
+        if now_ms >= meter.noted_until_ms:
+            self._begin_notes(meter, now_ms)
+        meter.noted += 1
+        meter.noted_bytes += size
+        meter.noted_ns += spent_ns
+        meter.last_ms = now_ms
+
+    def _begin_notes(self, meter: ClientMeter, now_ms: int) -> None:
+        self._settle_notes(meter)
+        assert meter.produce is not None
+        assert meter.request is not None
+        meter.noted_first_ms = now_ms
+        meter.noted_until_ms = min(meter.produce.rate.full_at(now_ms), meter.request.rate.full_at(now_ms))
+
+    def _settle_notes(self, meter: ClientMeter) -> None:
+        """Tell the sensors what they would know by now."""
+        if not meter.noted:
+            return
+        assert meter.produce is not None
+        assert meter.request is not None
+        span = meter.noted_first_ms, meter.last_ms
+        meter.produce.rate.record_many(meter.noted_bytes, meter.noted, *span)
+        meter.request.rate.record_many(meter.noted_ns * NANOSECONDS_TO_PERCENT, meter.noted, *span)
+        meter.requests += meter.noted
+        meter.bytes_in += meter.noted_bytes
+        meter.noted = meter.noted_bytes = meter.noted_ns = meter.noted_until_ms = 0
+
+    def settle(self) -> None:
+        """Let every sensor know of everything."""
+        for meter in (*self._meters.values(), *self._unlisted.values(), self.other):
+            self._settle_notes(meter)
+
     # --- quotas --------------------------------------------------------------------------------------------------
 
     def change_quotas(self, quotas: Mapping[Entity, Mapping[str, float]]) -> None:
         """Take other quotas; they count from the next request on."""
+        self.settle()
         self.epoch += 1
         self.other.rebind(self.epoch)
         for kind, key in _KEYS.items():
@@ -174,11 +226,13 @@ class ClientBook:
                 break
             self._unlisted.move_to_end(key)
         _, meter = self._unlisted.popitem(last=False)
+        self._settle_notes(meter)
         meter.epoch = _GONE
         self.other.absorb(meter)
 
     def expire(self, now_ms: int) -> None:
         """Forget who has been silent for an hour."""
+        self.settle()
         for key in [key for key, meter in self._meters.items() if now_ms - meter.last_ms > IDLE_MS]:
             self._meters.pop(key).epoch = _GONE
         for key in [key for key, meter in self._unlisted.items() if now_ms - meter.last_ms > IDLE_MS]:
@@ -241,11 +295,13 @@ class ClientBook:
 
     def measured(self, now_ms: int) -> Iterator[tuple[SensorKey, Mapping[str, float]]]:
         """The attributes of every sensor that is shown."""
+        self.settle()
         for key, sensor in list(self._sensors.items()):
             yield key, sensor.measure(now_ms)
 
     def meters(self) -> Iterator[tuple[ClientMeter, bool]]:
         """Every client with series of its own, and all others as one, which is marked so."""
+        self.settle()
         for meter in list(self._meters.values()):
             yield meter, False
         rest = ClientMeter("", OTHER, epoch=self.epoch, now_ms=self.other.last_ms)

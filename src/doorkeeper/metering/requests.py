@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from doorkeeper.metering.histogram import Histogram
+from doorkeeper.metering.histogram import BUCKETS, Histogram
 from doorkeeper.metering.measured import Buckets, Measured
 
 TICK_SECONDS: Final = 5.0
@@ -90,8 +90,18 @@ class ApiMeter:
 
     def note(self, microseconds: int, request_bytes: int) -> None:
         """A request that was answered at once."""
-        self._now.record(microseconds)
-        self.request_bytes.record(request_bytes)
+        # `Histogram.record`, twice: two calls are a tenth of what metering a request may cost.
+        times = self._now
+        length = microseconds.bit_length()
+        times.buckets[length if length < BUCKETS else BUCKETS - 1] += 1
+        times.total += microseconds
+        if microseconds > times.largest:
+            times.largest = microseconds
+        sizes = self.request_bytes
+        sizes.buckets[request_bytes.bit_length()] += 1  # no request has a tebibyte
+        sizes.total += request_bytes
+        if request_bytes > sizes.largest:
+            sizes.largest = request_bytes
 
     def note_later(self, total: int, local: int, request_bytes: int) -> None:
         """A request that had to wait for something."""

@@ -10,6 +10,7 @@ import math
 from typing import Final, NamedTuple
 
 MILLISECONDS_PER_SECOND: Final = 1000.0
+NEVER_MS: Final = -1
 
 
 class Windows(NamedTuple):
@@ -59,6 +60,20 @@ class SampledSum:
         sample.events += 1
         sample.last_ms = now_ms
 
+    def record_many(self, value: float, events: int, first_ms: int, last_ms: int) -> None:
+        """Add the sum of several values that came within one window; see `full_at`."""
+        self.record(value, first_ms)
+        assert self._current is not None
+        self._current.events += events - 1
+        self._current.last_ms = last_ms
+
+    def full_at(self, now_ms: int) -> int:
+        """When the window ends that a value of this time belongs to."""
+        sample = self._current
+        if sample is None or now_ms - sample.start_ms >= self._windows.size_ms:
+            return now_ms + self._windows.size_ms
+        return sample.start_ms + self._windows.size_ms
+
     def _advance(self, now_ms: int) -> _Sample:
         if self._current is not None:
             self._index = (self._index + 1) % (self._windows.samples + 1)
@@ -68,6 +83,11 @@ class SampledSum:
             self._samples[self._index].reset(now_ms, self.initial)
         self._current = self._samples[self._index]
         return self._current
+
+    @property
+    def last_ms(self) -> int:
+        """When something was recorded last; `NEVER_MS` if nothing was."""
+        return NEVER_MS if self._current is None else self._current.last_ms
 
     def measure(self, now_ms: int) -> float:
         """The statistic at this time."""

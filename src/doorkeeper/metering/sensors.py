@@ -13,27 +13,28 @@ from doorkeeper.metering.throttling import refill_time_ms, throttle_time_ms
 from doorkeeper.metering.token_bucket import TokenBucket
 from doorkeeper.rules.javatext import LONG_MAX
 
-NEVER_MS: Final = -1
 UNLIMITED: Final = float(LONG_MAX)
 
 
 class QuotaSensor:
     """A rate, its limit, and how long its owner was throttled."""
 
-    __slots__ = ("_longest_ms", "_throttle_time", "last_ms", "limit", "rate", "rate_name")
+    __slots__ = ("_longest_ms", "_throttle_time", "limit", "rate", "rate_name")
 
     def __init__(self, rate_name: str, windows: Windows, *, longest_ms: int | None = None) -> None:
         """:param longest_ms: no throttle time is longer: one window, for request_percentage and connections."""
         self.rate_name = rate_name
         self.rate = Rate(windows)
         self.limit: float | None = None
-        self.last_ms = NEVER_MS
         self._longest_ms = longest_ms
         self._throttle_time = Avg(METRIC_WINDOWS)
 
+    @property
+    def last_ms(self) -> int:
+        return self.rate.last_ms
+
     def record(self, value: float, now_ms: int) -> int:
         """Count a value; returns for how many milliseconds its owner is to be throttled."""
-        self.last_ms = now_ms
         self.rate.record(value, now_ms)
         limit = self.limit
         if limit is None:
@@ -45,7 +46,6 @@ class QuotaSensor:
 
     def record_only(self, value: float, now_ms: int) -> None:
         """Count a value that nobody is throttled for now; a negative one takes back what was counted."""
-        self.last_ms = now_ms
         self.rate.record(value, now_ms)
 
     def note_throttle(self, time_ms: int, now_ms: int) -> None:
@@ -64,14 +64,17 @@ class QuotaSensor:
 class MutationSensor:
     """Partitions made and deleted, against a bucket of tokens (KIP-599)."""
 
-    __slots__ = ("_bucket", "_rate", "_throttle_time", "last_ms", "limit")
+    __slots__ = ("_bucket", "_rate", "_throttle_time", "limit")
 
     def __init__(self, windows: Windows) -> None:
         self.limit: float | None = None
-        self.last_ms = NEVER_MS
         self._rate = Rate(METRIC_WINDOWS)
         self._bucket = TokenBucket(windows)
         self._throttle_time = Avg(METRIC_WINDOWS)
+
+    @property
+    def last_ms(self) -> int:
+        return self._rate.last_ms
 
     @property
     def _bound(self) -> float:
@@ -84,7 +87,6 @@ class MutationSensor:
         return refill_time_ms(tokens, self._bound) if tokens < 0 else 0
 
     def record(self, mutations: float, now_ms: int) -> None:
-        self.last_ms = now_ms
         self._rate.record(mutations, now_ms)
         self._bucket.record(mutations, self._bound, now_ms)
 

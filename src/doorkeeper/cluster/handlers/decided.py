@@ -36,7 +36,7 @@ async def decide_charged(
     :param strict_since: see `NodeMeter.mutation_quota`.
     """
     request = reshape(call.body, kind)
-    quota = controller.meter.mutation_quota(controller.image, call, strict_since)
+    quota = controller.meter.mutation_quota(call, strict_since)
 
     def charge(partitions: int) -> bool:
         return quota.charge(partitions, now_ms())

@@ -41,7 +41,7 @@ class Planted:
 class Maker:
     """Draws requests."""
 
-    def __init__(self, seed: int, offenders_per_million: int = 100) -> None:
+    def __init__(self, seed: int, offenders_per_million: int = 300) -> None:
         self._random = random.Random(seed)
         self._clients = [f"service-{number % 40}-{number:05d}" for number in range(3000)]
         self._topics = [f"team{number % 17}.events.{number:04d}" for number in range(800)]
@@ -148,7 +148,14 @@ class Maker:
             "transactionalId": transactional,
             "acks": -1,
             "timeoutMs": 30000,
-            "partitionSizes": {f"{topic}-{partition}": 900 + self._number % 999 for partition in range(3)},
+            "topicData": [
+                {
+                    "name": topic,
+                    "partitionData": [
+                        {"index": index, "recordsSizeInBytes": 900 + self._number % 999} for index in range(3)
+                    ],
+                }
+            ],
         }
         answer = {
             "responses": [

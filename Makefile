@@ -27,8 +27,9 @@ kafka: install ## Fetch the jars of a real Kafka, the oracle of the tests (needs
 	@$(BIN)/python -m tools.kafka_jars && $(BIN)/python -m tools.spark_jars
 
 .PHONY: demo
-demo: install ## Show the rulebook at work: sample names and config changes, judged
-	@bash examples/demo.sh $(BIN)/doorkeeper
+demo: install ## The whole story: names and changes judged, a cluster evaluated, audited on Spark, and its limits turned on
+	@bash tools/need.sh java || echo "Going on without Java: the audit is left out." >&2
+	@DEMO_OUT=.cache/demo-audit bash examples/demo.sh $(BIN)/doorkeeper $(BIN)/python
 
 .PHONY: check
 check: install ## The fast part: format, lint, types, layers, core tests in random order, rules/ covered to 100 %

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The demo behind `make demo`: what the rulebook says about sample names and config changes.
+# The demo behind `make demo`: the rulebook, a cluster that judges, and an audit (audit-story.sh).
 set -euo pipefail
 export LC_ALL=C.UTF-8
 doorkeeper=${1:-doorkeeper}
@@ -35,20 +35,30 @@ run check properties "$here/config-changes/server-1.properties"
 
 heading "A cluster: the same verdict at the broker's door and at the controller's"
 data=$(mktemp -d)
-"$doorkeeper" serve --brokers 2 --broker-override 2:num.io.threads=32 --port 0 --data "$data/cluster" >"$data/doors" 2>"$data/log" &
-server=$!
-trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null || true; rm -rf "$data"' EXIT
-for _ in $(seq 100); do
-  if [ "$(grep -c '^listening' "$data/doors")" = 3 ]; then break; fi
-  if ! kill -0 "$server" 2>/dev/null; then cat "$data/log" >&2; exit 1; fi
-  sleep 0.1
-done
-cat "$data/doors"
-broker=$(awk '$2 == "broker" {print $4; exit}' "$data/doors")
-controller=$(awk '$2 == "controller" {print $4; exit}' "$data/doors")
+servers=()
+trap 'kill "${servers[@]}" 2>/dev/null; wait "${servers[@]}" 2>/dev/null || true; rm -rf "$data"' EXIT
+# start_cluster NAME DOORS OPTION...: sets broker and controller, the addresses of its first doors.
+start_cluster() {
+  local name=$1 doors=$2
+  shift 2
+  "$doorkeeper" serve --port 0 --data "$data/$name" "$@" >"$data/$name.doors" 2>"$data/$name.log" &
+  servers+=($!)
+  for _ in $(seq 300); do
+    if [ "$(grep -c '^listening' "$data/$name.doors")" = "$doors" ]; then break; fi
+    if ! kill -0 "${servers[-1]}" 2>/dev/null; then cat "$data/$name.log" >&2; exit 1; fi
+    sleep 0.1
+  done
+  cat "$data/$name.doors"
+  broker=$(awk '$2 == "broker" {print $4; exit}' "$data/$name.doors")
+  controller=$(awk '$2 == "controller" {print $4; exit}' "$data/$name.doors")
+}
+start_cluster cluster 3 --brokers 2 --broker-override 2:num.io.threads=32
 run configs --bootstrap-server "$broker" --alter --add-config producer_byte_rate=1024 --entity-type clients --entity-name 'a b/c:d*é"😀'
 run configs --bootstrap-server "$broker" --describe --entity-type clients
 for door in "--bootstrap-server $broker" "--bootstrap-controller $controller"; do
   # shellcheck disable=SC2086 - an option and its value
   run configs $door --alter --add-config num.io.threads=12 --entity-type brokers --entity-default 2>&1 | grep -vE '^(Caused by|Error while)'
 done
+
+# shellcheck source=examples/audit-story.sh
+. "$here/audit-story.sh"

@@ -64,6 +64,7 @@ docs: install ## Regenerate the reference pages
 	@sed -i '/^| API | key | versions | what | why |/,$$d' docs/reference/gateway.md
 	$(BIN)/doorkeeper gateway explain --format markdown >> docs/reference/gateway.md
 	$(BIN)/python -m doorkeeper.door.reference > docs/reference/refusals.md
+	$(BIN)/python -m doorkeeper.cluster.protocol_reference > docs/reference/protocol.md
 	$(BIN)/python -m tools.config_reference
 
 .PHONY: lock

@@ -8,6 +8,7 @@ import pytest
 from tests.equivalence.both import CLOSED, Both
 from tests.equivalence.control_plane_cases import CASES, EVERYTHING, Case
 from tests.equivalence.data_plane_cases import CASES as DATA_PLANE_CASES
+from tests.equivalence.test_transactions import STORIES
 
 from doorkeeper.cluster.handlers.table import registry_for
 from doorkeeper.wire.messages import api_name
@@ -41,6 +42,7 @@ def test_answers_alike(both: Both, case: Case, door: Door, version: int) -> None
 
 def test_every_api_and_version_of_either_door_is_compared() -> None:
     compared = {(Door.BROKER, key, version) for key, versions_, _ in DATA_PLANE_CASES for version in versions_}
+    compared |= {(Door.BROKER, key, version) for _, key, versions_ in STORIES for version in versions_}
     compared |= {
         (door, case.api_key, version) for case in CASES for door in case.doors for version in versions(door, case)
     }

@@ -33,6 +33,7 @@ GROUPS: Final = 5
 SESSION: Final = timedelta(seconds=6)
 HALF_FRAME: Final = 1000
 MANY: Final = 20
+FETCH_BYTES: Final = 1 << 18
 RESET: Final = struct.pack("ii", 1, 0)
 
 
@@ -64,10 +65,10 @@ class Stream:
 
 
 def fetching(wait_ms: int) -> dict[str, Any]:
-    place = {"partition_max_bytes": 1 << 20, "current_leader_epoch": -1, "last_fetched_epoch": -1}
+    place = {"partition_max_bytes": FETCH_BYTES, "current_leader_epoch": -1, "last_fetched_epoch": -1}
     return {
         "topics": [{"topic": TOPIC, "partitions": [place]}],
-        "max_bytes": 1 << 20,
+        "max_bytes": FETCH_BYTES,
         "min_bytes": 1 if wait_ms == 0 else 1 << 30,
         "max_wait": timedelta(milliseconds=wait_ms),
         "session_epoch": -1,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import logging
 import os
 import statistics
 import subprocess
@@ -16,9 +17,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from tests.cluster.misbehaving import BEHAVIOURS, TOPIC
+from kio.schema.errors import ErrorCode
+from tests.cluster.misbehaving import BEHAVIOURS, FETCH_BYTES, TOPIC
 from tests.cluster.processes import SOURCE
-from tests.cluster.records import create_topic
+from tests.cluster.records import batch, create_topic, produce
 from tests.cluster.running import RunningCluster
 from tests.kafka.requests import api_versions
 
@@ -64,8 +66,12 @@ def watch(peers: subprocess.Popen[str], seconds: float) -> list[int]:
 
 def soak(folder: Path, seconds: float) -> list[int]:
     with RunningCluster(folder, overrides=CONFIGS) as cluster:
+        # A line for each misbehaviour is right; a test run would keep them all in memory.
+        logging.getLogger("doorkeeper.net").setLevel(logging.ERROR)
         with cluster.connect() as connection:
-            create_topic(connection, TOPIC, segment_bytes="1048576", retention_bytes="1048576")
+            create_topic(connection, TOPIC)
+            # Responses are as large in the beginning as they will be in the end.
+            assert produce(connection, TOPIC, batch(b"x" * FETCH_BYTES)).error_code is ErrorCode.none
         before = tasks(cluster)
         port = cluster.address(Door.BROKER)[1]
         peers = subprocess.Popen(

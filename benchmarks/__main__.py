@@ -11,7 +11,17 @@ from pathlib import Path
 
 from benchmarks.measure import Row
 
-MODULES = ("judging", "deciding", "startup", "door", "log", "control_plane", "data_plane", "metering")
+MODULES = (
+    "judging",
+    "deciding",
+    "startup",
+    "door",
+    "door_in_a_cluster",
+    "log",
+    "control_plane",
+    "data_plane",
+    "metering",
+)
 _YES_NO = {True: "yes", False: "**no**"}
 RESULTS = Path(__file__).parent / "RESULTS.md"
 

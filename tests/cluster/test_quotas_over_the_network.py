@@ -85,6 +85,13 @@ def test_a_producer_over_its_byte_rate_is_told_and_left_unread(
         ask(throttled, METADATA, 9, topics=[])  # answered once the time is over
 
 
+def test_a_producer_may_change_its_version(cluster: RunningCluster) -> None:
+    with cluster.connect(client_id="changing version") as connection:
+        for version in (9, 9, 9, 3, 8, 12, 9):
+            answer = produce_response(connection, 100, version=version)
+            assert answer.responses[0].partition_responses[0].error_code == ErrorCode.none
+
+
 def test_a_producer_without_acks_is_left_unread_too(cluster: RunningCluster, admin: Connection) -> None:
     set_quota(admin, {"client-id": "silent"}, producer_byte_rate=10_000.0)
     with cluster.connect(client_id="silent") as throttled:

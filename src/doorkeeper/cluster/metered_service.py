@@ -78,6 +78,7 @@ class MeteredService:
             and request.api_key == PRODUCE
             and client.client_id == request.client_id
             and client.epoch == self._clients.epoch
+            and request.api_version in self._apis
             and self._watcher is None
             and not self._at_controller
             and not hasattr(type(answer), "__await__")

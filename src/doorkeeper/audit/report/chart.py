@@ -16,6 +16,7 @@ from doorkeeper.audit.report.words import kind_title
 from doorkeeper.audit.summary import Timeline
 
 MAX_BARS: Final = 60
+FEWEST_BARS: Final = 16  # that there is room for: one hour alone is no wall
 MAX_SERIES: Final = 5
 OTHER: Final = "other"
 WIDTH: Final = 1000
@@ -126,7 +127,7 @@ def _share(bar: Bar, kind: str, series: list[str]) -> int:
 
 
 def _drawing(bars: list[Bar], series: list[str], top: int, step: timedelta) -> Html:
-    room = WIDTH / len(bars)
+    room = WIDTH / max(len(bars), FEWEST_BARS)
     lines = (tag("line", x1=0, x2=WIDTH, y1=y, y2=y, class_="grid") for y in (0.5, HEIGHT / 2, HEIGHT - 0.5))
     columns = (_column(bar, series, at * room, room, top, step) for at, bar in enumerate(bars))
     total = sum(bar.total for bar in bars)
@@ -170,7 +171,8 @@ def _when(start: datetime, step: timedelta) -> str:
 
 
 def _labels(bars: list[Bar], step: timedelta) -> list[str]:
-    if len(bars) == 1:
+    """Under the first bar and, where there are enough to tell it from the first, under the last."""
+    if len(bars) < FEWEST_BARS:
         return [_when(bars[0].start, step)]
     return [_when(bars[0].start, step), _when(bars[-1].start, step)]
 

@@ -180,7 +180,11 @@ def _names(summary: Summary) -> Html:
 
 
 def _callers(summary: Summary) -> Html:
-    return tables.callers_table(summary.old_callers, summary.omitted.get("old_callers", 0))
+    told = "Who asks at a version without the new error code is told INVALID_REQUEST, and not which name is too long."
+    return joined(
+        tag("p", told, class_="quiet"),
+        tables.callers_table(summary.old_callers, summary.omitted.get("old_callers", 0)),
+    )
 
 
 def _next(summary: Summary) -> Html:

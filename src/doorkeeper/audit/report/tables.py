@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from doorkeeper.audit.report.markup import SHOWN_NAME, Html, counted, joined, name, number, symbol, tag
-from doorkeeper.audit.report.words import code_title, kind_title, limit_of, moment, size
+from doorkeeper.audit.report.words import code_title, kind_title, limit_of, short_moment, size
 from doorkeeper.audit.summary import (
     ConfigFinding,
     GroupedFinding,
@@ -131,7 +131,7 @@ def findings_table(findings: Sequence[GroupedFinding], omitted: int) -> Html:
         Column("Who", _who, is_wide=True),
         Column("Would be told", _told, is_wide=True),
         Column("Times seen", lambda one: number(one.count), is_number=True),
-        Column("Last seen", lambda one: moment(one.last_seen)),
+        Column("Last seen (UTC)", lambda one: short_moment(one.last_seen), is_number=True),
     ]
     return folded(columns, findings, "The findings, worst first", omitted)
 
@@ -178,9 +178,10 @@ def owners_table(owners: Sequence[Owner], caption: str, title: str, omitted: int
         Column("What", lambda one: ", ".join(kind_title(kind).lower() for kind in one.kinds)),
         Column("Distinct", lambda one: number(one.values), is_number=True),
         Column("Times seen", lambda one: number(one.count), is_number=True),
-        Column("Last seen", lambda one: moment(one.last_seen)),
+        Column("Last seen (UTC)", lambda one: short_moment(one.last_seen), is_number=True),
     ]
-    return folded(columns, owners, caption, omitted)
+    known_first = sorted(owners, key=lambda one: not one.name)
+    return folded(columns, known_first, caption, omitted)
 
 
 def configs_table(configs: Sequence[ConfigFinding], omitted: int) -> Html:
@@ -199,7 +200,7 @@ def configs_table(configs: Sequence[ConfigFinding], omitted: int) -> Html:
             ),
         ),
         Column("Times", lambda one: number(one.count), is_number=True),
-        Column("Last seen", lambda one: moment(one.last_seen)),
+        Column("Last seen (UTC)", lambda one: short_moment(one.last_seen), is_number=True),
     ]
     return folded(columns, configs, "Config changes and stored configs", omitted)
 

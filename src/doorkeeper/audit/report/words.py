@@ -56,6 +56,11 @@ def moment(text: str | None) -> str:
     return read.strftime("%Y-%m-%d %H:%M UTC")
 
 
+def short_moment(text: str | None) -> str:
+    """The same under a heading that says UTC."""
+    return moment(text).removesuffix(" UTC")
+
+
 def size(count: int) -> str:
     """Bytes in the unit that keeps the number short."""
     value = float(count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -288,6 +289,33 @@ def test_only_the_time_asked_for_counts(tmp_path: Path) -> None:
     rows = rows_of(read_range, path, ReadOptions(since=(TIME + 1) * 1000, until=(TIME + 3) * 1000))
     assert [value[-1] for _, value in sightings(rows)] == ["1", "2"]
     assert totals(rows) == {("judged", ""): 2, ("ignored", "outside of the time asked for"): 2}
+
+
+def commits(values: list[tuple[str, str, int]]) -> list[CoordinatorRecord]:
+    return [
+        CoordinatorRecord(
+            groups.OffsetCommitKey(group=group, topic="t", partition=0),
+            groups.OffsetCommitValue(metadata="m" * size),
+            version,
+        )
+        for version, (group, _, size) in enumerate(values)
+    ]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([LAWFUL, LONG, "g"]), st.just(""), st.sampled_from([0, 4000, 4096, 4097])), max_size=5
+    )
+)
+def test_commits_under_known_keys_are_judged_as_if_each_were_the_first(values: list[tuple[str, str, int]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        records = commits(values)
+        path = segment(Path(folder), "__consumer_offsets-0", [batch_of(records * 2)] if records else [])
+        fast, strict = (rows_of(read_range, path, ReadOptions(strict=strict)) for strict in (False, True))
+    assert fast == strict
+    expected = {("group_id", LONG) for group, _, _ in values if group == LONG}
+    expected |= {("offset_metadata", "m" * 4097) for _, _, size in values if size == 4097}
+    assert set(sightings(fast)) == expected
 
 
 class Dribble(io.BytesIO):

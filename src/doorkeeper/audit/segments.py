@@ -19,7 +19,7 @@ from doorkeeper.audit.sightings import Sighting, Tally
 from doorkeeper.audit.stored_identifiers import identifiers_of
 from doorkeeper.errors import RecordError
 from doorkeeper.rules.client_id import is_plain
-from doorkeeper.rules.names import CHECKS
+from doorkeeper.rules.names import CHECKS, DEFAULT_MAX_OFFSET_METADATA
 from doorkeeper.rules.verdict import Kind
 from doorkeeper.wire.coordinator_records import CoordinatorRecord, UnknownCoordinatorRecord
 from doorkeeper.wire.records import NO_TIMESTAMP, Record, read_batch
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 SEGMENT_SUFFIX: Final = ".log"
 METADATA_TOPIC: Final = "__cluster_metadata"
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+MAX_REMEMBERED: Final = 100_000  # keys of offset commits that were found lawful in one segment
+_OFFSET_COMMIT: Final = b"\x00\x01"
 MICROSECONDS: Final = 1000  # in a millisecond
 OUTSIDE: Final = "outside of the time asked for"
 _DIRECTORY: Final = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(?P<state>\.[0-9a-f]{32}-(?:delete|future|stray))?")
@@ -43,7 +46,7 @@ _COMPANION: Final = re.compile(
 
 _Read = Callable[[bytes, bytes | None], CoordinatorRecord | UnknownCoordinatorRecord]
 COORDINATOR_TOPICS: Final[Mapping[str, _Read]] = {
-    "__consumer_offsets": read_group_record,
+    OFFSETS_TOPIC: read_group_record,
     "__transaction_state": read_transaction_record,
     "__share_group_state": read_share_state_record,
 }
@@ -61,7 +64,7 @@ def is_worth_telling(kind: Kind, value: str) -> bool:
     """Whether the rulebook could have a word on it; most names are lawful and plain, and go no further."""
     if kind is Kind.CLIENT_ID and not is_plain(value):
         return True
-    return "\ufffd" in value or CHECKS[kind](value) is not None
+    return CHECKS[kind](value) is not None
 
 
 def read_stored_record(topic: str, key: bytes | None, value: bytes | None) -> StoredRecord:
@@ -106,10 +109,11 @@ def read_range(work: ByteRange, options: ReadOptions) -> Iterator[pa.RecordBatch
     """The sightings and totals of one segment; files beside segments, such as indexes, give nothing."""
     if not work.file.endswith(SEGMENT_SUFFIX):
         return
-    tally = Tally(SourceKind.SEGMENTS, work.file)
     topic, whole = topic_of(work.file) or ("", False)
+    tally = Tally(SourceKind.SEGMENTS, work.file)
     if whole and is_worth_telling(Kind.TOPIC_NAME, topic):
         tally.add(Sighting(Kind.TOPIC_NAME, topic, "directory"), 0)
+    reading = _Reading(topic, options, tally)
     stream = open_file(work.file)
     try:
         for found in walk_batches(stream):
@@ -117,40 +121,68 @@ def read_range(work: ByteRange, options: ReadOptions) -> Iterator[pa.RecordBatch
                 tally.add_total(Outcome.READ, "", found.position)
                 tally.add_total(Outcome.MALFORMED, found.reason, found.position)
             else:
-                tally.add_total(Outcome.READ, "", found.position, _read_batch(found, topic, options, tally))
+                tally.add_total(Outcome.READ, "", found.position, reading.read_batch(found))
     finally:
         stream.close()
     yield from tally.batches()
 
 
-def _read_batch(found: StoredBatch, topic: str, options: ReadOptions, tally: Tally) -> int:
-    """Count and judge the records of a batch; one that can't be opened counts as one. Returns how many were read."""
-    header = found.header
-    if header.is_control:
-        tally.add_total(Outcome.IGNORED, "control record", found.position, header.count)
-        return header.count
-    if topic not in COORDINATOR_TOPICS:
-        tally.add_total(Outcome.IGNORED, "record of a topic, not decoded", found.position, header.count)
-        return header.count
-    try:
-        records = read_batch(found.data).records
-    except RecordError:
-        tally.add_total(Outcome.MALFORMED, "batch whose records can't be read", found.position)
-        return 1
-    for record in records:
-        _read_record(record, found.position, topic, options, tally)
-    return len(records)
+class _Reading:
+    """Counts and judges the records of one segment."""
 
+    def __init__(self, topic: str, options: ReadOptions, tally: Tally) -> None:
+        self._topic = topic
+        self._options = options
+        self._tally = tally
+        self._lawful_keys: set[bytes] = set()
 
-def _read_record(record: Record, position: int, topic: str, options: ReadOptions, tally: Tally) -> None:
-    time = None if record.timestamp == NO_TIMESTAMP else record.timestamp * MICROSECONDS
-    if not is_within(time, options):
-        tally.add_total(Outcome.IGNORED, OUTSIDE, position)
-        return
-    stored = read_stored_record(topic, record.key, record.value)
-    tally.add_total(stored.outcome, stored.reason, position)
-    for sighting in stored.sightings:
-        tally.add(sighting, position, time=time)
+    def read_batch(self, found: StoredBatch) -> int:
+        """Count and judge the records of a batch, and return how many; one that can't be opened counts as one."""
+        header = found.header
+        if header.is_control:
+            self._tally.add_total(Outcome.IGNORED, "control record", found.position, header.count)
+            return header.count
+        if self._topic not in COORDINATOR_TOPICS:
+            self._tally.add_total(Outcome.IGNORED, "record of a topic, not decoded", found.position, header.count)
+            return header.count
+        try:
+            records = read_batch(found.data).records
+        except RecordError:
+            self._tally.add_total(Outcome.MALFORMED, "batch whose records can't be read", found.position)
+            return 1
+        for record in records:
+            self._read_record(record, found.position)
+        return len(records)
+
+    def _read_record(self, record: Record, position: int) -> None:
+        time = None if record.timestamp == NO_TIMESTAMP else record.timestamp * MICROSECONDS
+        if not is_within(time, self._options):
+            self._tally.add_total(Outcome.IGNORED, OUTSIDE, position)
+            return
+        if self._is_known_commit(record):
+            self._tally.add_total(Outcome.JUDGED, "", position)
+            return
+        stored = read_stored_record(self._topic, record.key, record.value)
+        self._tally.add_total(stored.outcome, stored.reason, position)
+        for sighting in stored.sightings:
+            self._tally.add(sighting, position, time=time)
+        if stored.outcome is Outcome.JUDGED and not stored.sightings:
+            self._remember(record.key)
+
+    def _is_known_commit(self, record: Record) -> bool:
+        """Whether this is one more commit under a key that was found lawful, with too few bytes for long metadata.
+
+        Most records are: a group commits the same partitions all day.
+        """
+        if self._options.strict or record.value is None or record.key not in self._lawful_keys:
+            return False
+        return len(record.value) <= DEFAULT_MAX_OFFSET_METADATA
+
+    def _remember(self, key: bytes | None) -> None:
+        if key is None or self._topic != OFFSETS_TOPIC or not key.startswith(_OFFSET_COMMIT):
+            return
+        if len(self._lawful_keys) < MAX_REMEMBERED:
+            self._lawful_keys.add(key)
 
 
 def is_within(time: int | None, options: ReadOptions) -> bool:

@@ -342,6 +342,18 @@ def test_segments_follow_one_another(tmp_path: Path) -> None:
     assert totals(rows) == {("judged", ""): 2}
 
 
+def test_what_is_told_belongs_to_the_directory_and_what_was_read_to_its_files(tmp_path: Path) -> None:
+    path = log(tmp_path, acl(1, host=LONG))
+    rows = rows_of(read_range, path)
+    assert {row["file"] for row in rows if row["entry"] == "sighting"} == {str(path.parent)}
+    assert {row["file"] for row in rows if row.get("outcome") == "judged"} == {str(path)}
+
+
+def test_a_directory_counts_as_read_also_where_there_is_nothing_to_tell(tmp_path: Path) -> None:
+    path = log(tmp_path, acl(1, host=LAWFUL))
+    assert str(path.parent) in {row["file"] for row in rows_of(read_range, path)}
+
+
 def test_broken_parts_are_counted_with_their_place_and_the_rest_is_read(tmp_path: Path) -> None:
     path = log(tmp_path, acl(1, host="a" * 250))
     first = path.read_bytes()

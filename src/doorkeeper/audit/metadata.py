@@ -81,12 +81,18 @@ def read_range(work: ByteRange, options: ReadOptions) -> Iterator[pa.RecordBatch
 
 
 def read_files(files: Sequence[MetadataFile], options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """The sightings and totals of one log."""
+    """The sightings and totals of one log.
+
+    A sighting is the directory's and not a file's: segments and snapshots come and go, and the next audit of the
+    directory replaces what this one says of it.
+    """
     reading = Reading(files)
     reading.read()
+    told = Tally(SourceKind.METADATA, files[0].path.rpartition("/")[0])
+    told.add_total(Outcome.READ, "", 0, 0)  # so that the directory counts as read where there is nothing to tell
     for sighting, place in sightings_of(reading.state, options.brokers):
-        reading.tallies[place.file].add(sighting, place.position, time=place.time)
-    for tally in reading.tallies:
+        told.add(sighting, place.position, time=place.time)
+    for tally in (told, *reading.tallies):
         yield from tally.batches()
 
 

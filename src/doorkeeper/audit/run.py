@@ -86,7 +86,7 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Progress) ->
         judge = Judge(options.rulebook, known_configs(spark, inputs, options))
         tables = Tables(spark, options.out, options.table_format)
         with progress.stage("judging"):
-            sightings = tables.save_sightings(summarise_sightings(rows))
+            sightings = tables.save_sightings(summarise_sightings(rows), rows)
             judged = with_judgements(only_once(sightings), judge).persist()
             findings = tables.save_findings(find(judged).unionByName(find_alike(sightings)))
         with progress.stage("summing up"):

@@ -41,11 +41,14 @@ class Tables:
         """A table that was written."""
         return self._spark.read.format(self._format.value).load(self.path(name))
 
-    def save_sightings(self, sightings: DataFrame) -> DataFrame:
-        """Write what this run has seen; the answer is all that is known now."""
+    def save_sightings(self, sightings: DataFrame, rows: DataFrame) -> DataFrame:
+        """Write what this run has seen; the answer is all that is known now.
+
+        :param rows: all that was read: of a file in it, what an earlier run has seen counts no more.
+        """
         path = self.path(SIGHTINGS_TABLE)
         if self._format is TableFormat.DELTA and self.exists(SIGHTINGS_TABLE):
-            files = sightings.select("source", "file").distinct()
+            files = rows.select("source", "file").distinct()
             files.createOrReplaceTempView("doorkeeper_files_read")
             self._spark.sql(
                 f"MERGE INTO delta.`{path}` AS known USING doorkeeper_files_read AS read"

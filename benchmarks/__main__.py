@@ -21,6 +21,7 @@ MODULES = (
     "control_plane",
     "data_plane",
     "metering",
+    "gateway",
 )
 _YES_NO = {True: "yes", False: "**no**"}
 RESULTS = Path(__file__).parent / "RESULTS.md"

@@ -34,6 +34,7 @@ LOGGER: Final = logging.getLogger("doorkeeper.gateway")
 START_SECONDS: Final = 60.0
 ANSWER_SECONDS: Final = 5.0
 RESPAWN_SECONDS: Final = 1.0
+ASK_SECONDS: Final = 2.0
 _LISTEN: Final = {NodeKind.BROKER: "--listen", NodeKind.CONTROLLER: "--listen-controllers"}
 
 
@@ -135,6 +136,7 @@ class Supervisor:
             doors = [await self._add() for _ in range(self._count)]
             server = await start_pages(self._settings, self._is_ready, self._samples)
             announce(doors[0], self._settings, format_)
+            self._spawn(self._keep_asking())
             await self._stop.wait()
         finally:
             self._stop.set()
@@ -206,6 +208,12 @@ class Supervisor:
 
     def _is_ready(self) -> bool:
         return not self._stop.is_set() and any(one.is_ready for one in self._workers)
+
+    async def _keep_asking(self) -> None:
+        """Whether workers are ready changes with the cluster behind them."""
+        while True:
+            await asyncio.sleep(ASK_SECONDS)
+            await self._samples()
 
     async def _samples(self) -> list[Sample]:
         told = await asyncio.gather(*(one.samples() for one in self._workers))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tests.kafka.plugin import KafkaFactory
     from tests.kafka.tools import KafkaTools
 
+HERE = Path(__file__).parent
 ACLS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
@@ -34,10 +36,15 @@ NOT_WITHOUT_THE_GATEWAY_EITHER = {
 """Tests that a real Kafka does not pass by itself, and why."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if item.path.parent != HERE:
+            continue
+        if item.path.name.startswith("test_java_tools"):
+            item.add_marker(pytest.mark.long)
         reason = NOT_WITHOUT_THE_GATEWAY_EITHER.get(item.name)
-        if reason is not None and item.path.parent.name == "compat" and item.path.parent.parent.name == "gateway":
+        if reason is not None:
             item.add_marker(pytest.mark.skip(reason=f"nor without the gateway: {reason}"))
 
 

@@ -1,6 +1,3 @@
-"""The suite of the embedded cluster, through a gateway before a real Kafka."""
+"""The suite of the embedded cluster, through a gateway before a real Kafka; a long one, `conftest` says so."""
 
-import pytest
 from tests.compat.test_java_tools import *  # noqa: F403 - the tests themselves
-
-pytestmark = pytest.mark.long  # type: ignore[assignment] - the suite's own mark says kafka

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -87,29 +88,37 @@ def broker_tests(folder: Path) -> set[str]:
 
 def run_suite(binary: Path, scratch: Path, *, records: int, seconds: int) -> Told:
     """Run the allowed tests, all together, against a new cluster."""
-    names = sorted({name.partition("/")[0] for name in allowed_tests()})
     with RunningCluster(scratch, overrides=OVERRIDES) as cluster:
         asyncio.run(_store_credentials(cluster))
         secure = next(one.port for one in cluster.node().doors if one.listener == "SECURE")
-        environment = os.environ | {
-            "KGO_SEEDS": cluster.bootstrap_servers,
-            "KGO_TEST_RF": "1",
-            "KGO_TEST_RECORDS": str(records),
-            "KGO_TEST_STABLE_FETCH": "true",
-            "KGO_TEST_SCRAM_SEEDS": f"{HOST}:{secure}",
-            "KGO_TEST_SCRAM": f"{USER}:{PASSWORD}",
-            "KGO_LOG_LEVEL": "none",
-        }
-        done = subprocess.run(
-            [binary, "-test.v", f"-test.timeout={seconds}s", "-test.run", f"^({'|'.join(names)})$"],
-            cwd=package_folder(),
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=seconds + 30,
-            check=False,
-        )
+        logins = {"KGO_TEST_SCRAM_SEEDS": f"{HOST}:{secure}", "KGO_TEST_SCRAM": f"{USER}:{PASSWORD}"}
+        return run_against(binary, cluster.bootstrap_servers, allowed_tests(), logins, records=records, seconds=seconds)
+
+
+def run_against(
+    binary: Path, servers: str, names: Iterable[str], logins: Mapping[str, str], *, records: int, seconds: int
+) -> Told:
+    """Run these tests, all together, against a cluster that is there."""
+    environment = {
+        **os.environ,
+        "KGO_SEEDS": servers,
+        "KGO_TEST_RF": "1",
+        "KGO_TEST_RECORDS": str(records),
+        "KGO_TEST_STABLE_FETCH": "true",
+        "KGO_LOG_LEVEL": "none",
+        **logins,
+    }
+    roots = sorted({name.partition("/")[0] for name in names})
+    done = subprocess.run(
+        [binary, "-test.v", f"-test.timeout={seconds}s", "-test.run", f"^({'|'.join(roots)})$"],
+        cwd=package_folder(),
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=seconds + 30,
+        check=False,
+    )
     return Told({name: outcome for outcome, name in TOLD.findall(done.stdout)}, done.stdout)
 
 

@@ -35,7 +35,8 @@ def run_single(settings: GatewaySettings, source: SettingsSource, format_: str) 
 async def _serve(process: GatewayProcess, source: SettingsSource, format_: str) -> None:
     stop = asyncio.Event()
     on_signals(stop.set, lambda: reload(process, source))
-    await process.start()
+    if not await start_unless(stop, process):
+        return
     server = await start_pages(process.settings, lambda: process.is_ready, lambda: _samples(process))
     try:
         announce(process.doors, process.settings, format_)
@@ -44,6 +45,21 @@ async def _serve(process: GatewayProcess, source: SettingsSource, format_: str) 
         await process.stop()
         if server is not None:
             await server.stop()
+
+
+async def start_unless(stop: asyncio.Event, process: GatewayProcess) -> bool:
+    """Start; False when it was told to stop meanwhile, which may take as long as upstream takes to be reached."""
+    loop = asyncio.get_running_loop()
+    starting, stopping = loop.create_task(process.start()), loop.create_task(stop.wait())
+    await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if starting.done():
+        starting.result()
+        return True
+    starting.cancel()
+    await asyncio.wait((starting,))
+    await process.stop()
+    return False
 
 
 async def _samples(process: GatewayProcess) -> list[Sample]:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from doorkeeper.cli.gateway_single import on_signals, reload
+from doorkeeper.cli.gateway_single import on_signals, reload, start_unless
 from doorkeeper.gateway.process import GatewayProcess
 from doorkeeper.gateway.telemetry import to_json
 from doorkeeper.net.loop import run
@@ -34,7 +34,9 @@ async def _serve(channel: socket.socket, source: SettingsSource) -> None:
     process = GatewayProcess(source.load(), reuse_port=True)
     on_signals(stop.set, lambda: reload(process, source))
     reader, writer = await asyncio.open_connection(sock=channel)
-    await process.start()
+    if not await start_unless(stop, process):
+        writer.close()
+        return
     talking = asyncio.get_running_loop().create_task(_talk(reader, writer, process, stop))
     try:
         await stop.wait()

@@ -45,9 +45,9 @@ def bind(host: str, port: int, *, backlog: int | None, reuse_port: bool) -> sock
 
 
 def _bind(host: str, port: int, backlog: int | None, reuse_port: bool) -> socket.socket:
-    family, kind, protocol, _, address = socket.getaddrinfo(
-        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
+    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    # A name may have addresses of both families; clients that are told it try IPv4 too.
+    family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
     made = socket.socket(family, kind, protocol)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,8 +18,8 @@ pytestmark = pytest.mark.kafka
 
 def test_broker_tells_its_versions(tools: Tools) -> None:
     told = tools("kafka-broker-api-versions")
-    assert told.count("Produce(0): 0 to 13 [usable: 13]") == 2
-    assert "Fetch(1): 4 to 18 [usable: 18]" in told
+    assert told.count("Produce(0): 0 to 14 [usable: 13]") == 2
+    assert "Fetch(1): 4 to 19 [usable: 18]" in told
 
 
 def test_cluster_tells_its_id_and_its_endpoints_at_either_door(tools: Tools) -> None:
@@ -51,8 +53,26 @@ def test_election_is_not_needed(tools: Tools) -> None:
     assert f"Valid replica already elected for partitions {topic}-0" in told
 
 
-def test_no_partition_is_ever_on_its_way(tools: Tools) -> None:
+def test_partitions_stay_where_they_are(tools: Tools, tmp_path: Path) -> None:
     assert tools("kafka-reassign-partitions", "--list") == "No partition reassignments found.\n"
+    topic = tools.topic()
+    described = tools("kafka-topics", f"--describe --topic {topic}")
+    leader = int(re.findall(r"Leader: (\d)", described)[0])
+    for replica in (leader, 3 - leader):
+        plan = tmp_path / f"plan-{replica}.json"
+        wanted = [{"topic": topic, "partition": 0, "replicas": [replica]}]
+        plan.write_text(json.dumps({"version": 1, "partitions": wanted}), encoding="utf-8")
+        execute: Callable[..., object] = tools if replica == leader else tools.refused
+        told = str(execute("kafka-reassign-partitions", f"--reassignment-json-file {plan} --execute"))
+        assert ("Successfully started partition reassignment" if replica == leader else "gateway") in told
+
+
+def test_log_directories_are_described(tools: Tools) -> None:
+    topic = tools.topic(lines=3)
+    told = json.loads(tools("kafka-log-dirs", f"--describe --topic-list {topic}").splitlines()[-1])
+    found = [one for broker in told["brokers"] for place in broker["logDirs"] for one in place["partitions"]]
+    assert [one["partition"] for one in found] == [f"{topic}-0"]
+    assert found[0]["size"] > 0
 
 
 def test_client_metrics_subscriptions_are_kept(tools: Tools) -> None:

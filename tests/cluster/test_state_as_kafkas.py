@@ -59,8 +59,13 @@ def _can_be_stored(change: ResourceChange) -> bool:
 
 
 def _is_not_applied(entry: ConfigEntry) -> bool:
-    """Kafka accepts blanks around it, fails to apply it (clampDynamicIntConfig does not trim) and shows the old one."""
+    """What Kafka accepts, fails to apply, and then shows the old value of.
+
+    Blanks around an assignment interval (clampDynamicIntConfig does not trim), and a provider without a name.
+    """
     value = entry.value or ""
+    if entry.name == "config.providers":
+        return not all(value.split(","))
     return entry.name.endswith("assignment.interval.ms") and value != value.strip()
 
 
@@ -92,7 +97,7 @@ def state_of(oracle: Oracle, request: tuple[ResourceChange, ...]) -> Described:
         described = wire.describe_configs(oracle.connection, change.type, change.name)
         names = {entry.name for entry in change.entries}
         state[change.type, change.name] = sorted(
-            (str(one.name), int(one.config_source), one.value)
+            (str(one.name), int(one.config_source), oracle.without_places(one.value))
             for one in described.configs
             if int(one.config_source) in DYNAMIC_SOURCES
             or (change.type == ResourceType.BROKER_LOGGER and one.name in names)

@@ -134,7 +134,7 @@ class Oracle:
         changes = [self._to_wire(change) for change in request]
         call = wire.alter_configs if request[0].legacy else wire.incremental_alter_configs
         outcomes = call(self._connection, changes, validate_only=validate_only)
-        return tuple((outcome.code, self._without_places(outcome.message)) for outcome in outcomes)
+        return tuple((outcome.code, self.without_places(outcome.message)) for outcome in outcomes)
 
     def _to_wire(self, change: ResourceChange) -> wire.Change:
         operations = tuple(
@@ -143,7 +143,8 @@ class Oracle:
         )
         return wire.Change(change.type, change.name, operations)
 
-    def _without_places(self, message: str | None) -> str | None:
+    def without_places(self, message: str | None) -> str | None:
+        """A text in which this Kafka's ports and folders are places again."""
         if message is None:
             return None
         for place, thing in self._places.items():

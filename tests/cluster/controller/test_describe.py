@@ -42,7 +42,7 @@ IMAGE = cluster(
     *topic("plain", 1),
     *topic("own", 1),
     config(TOPIC, "own", "flush.ms", "007"),
-    config(TOPIC, "own", "internal.segment.bytes", "1000"),
+    config(TOPIC, "own", "internal.segment.bytes", "01000"),
     config(TOPIC, "own", "retention.ms", "not yet a number"),
     config(BROKER, "", "num.io.threads", "5"),
     config(BROKER, "", "log.retention.ms", "1000"),
@@ -159,7 +159,7 @@ def test_a_topics_inherited_value_shows_the_broker_keys_behind_it() -> None:
 
 
 def test_internal_topic_keys_show_only_if_set_and_odd_values_as_they_are() -> None:
-    assert described(TOPIC, "own")["internal.segment.bytes"].value == "1000"
+    assert described(TOPIC, "own")["internal.segment.bytes"].value == "01000"  # of internal ones Kafka shows the text
     assert "internal.segment.bytes" not in described(TOPIC, "plain")
     assert described(TOPIC, "own")["retention.ms"].value == "not yet a number"
 

@@ -249,8 +249,8 @@ def _source(synonyms: Sequence[DescribeConfigsSynonym]) -> int:
 
 
 def normal_text(key: ConfigKey, text: str | None) -> str | None:
-    """A value as Kafka prints it once it has parsed it (`007` is 7); as it is, if it does not parse."""
-    if text is None or text == key.default:
+    """A value as Kafka prints it once it has parsed it (`007` is 7); as it is, if it does not parse or is internal."""
+    if text is None or text == key.default or key.internal:
         return text
     value = parse_value(key, text)
     return text if isinstance(value, ConfigProblem) else convert_to_string(value)

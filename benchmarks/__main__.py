@@ -20,6 +20,7 @@ MODULES = (
     "log",
     "control_plane",
     "data_plane",
+    "groups",
     "metering",
     "gateway",
 )

@@ -86,9 +86,9 @@ def _environment() -> dict[str, str]:
 
 
 @contextmanager
-def serving(data: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def serving(data: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "serve", "--port", "0", "--data", str(data)],
+        [sys.executable, "-c", COMMAND, "serve", "--port", "0", "--data", str(data), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

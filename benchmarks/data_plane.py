@@ -19,6 +19,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from kio.static.protocol import RequestPayload
 from tests.kafka import requests as wire
 from tests.kafka.cluster import KafkaCluster
 from tests.kafka.jars import require_jars
@@ -111,12 +112,12 @@ def _rows(what: str, unit: str, spent: list[Spent], *, at_least: float, cpu_at_m
     ]  # fmt: skip
 
 
-def _topic(server: Server, name: str, partitions: int = 1) -> None:
+def make_topic(server: Server, name: str, partitions: int = 1) -> None:
     with server.connect() as connection:
         wire.create_topic(connection, name, partitions=partitions)
 
 
-def _produce_request(topic: str, batch: bytes) -> object:
+def produce_request(topic: str, batch: bytes) -> RequestPayload:
     partition = {"index": 0, "records": batch}
     return make_request(
         PRODUCE, 9, transactional_id=None, acks=-1, timeout=timedelta(seconds=30),
@@ -126,13 +127,13 @@ def _produce_request(topic: str, batch: bytes) -> object:
 
 def _produce_rows(ours: Server, theirs: Server) -> list[Row]:
     batch = write_batch([Record(os.urandom(SMALL_BYTES), timestamp=int(time.time() * 1000))], base_offset=0)
-    request = _produce_request("small", batch)
+    request = produce_request("small", batch)
     for server in (ours, theirs):
-        _topic(server, "small")
+        make_topic(server, "small")
 
     def measure(server: Server) -> Spent:
         with server.connect() as connection:
-            frame = connection._frame(request)  # type: ignore[arg-type]
+            frame = connection._frame(request)
 
             def work() -> None:
                 for _ in range(SMALL_REQUESTS):
@@ -149,14 +150,14 @@ def _fetch_rows(ours: Server, theirs: Server) -> list[Row]:
     batch = write_batch([Record(os.urandom(STORED_BATCH_BYTES), timestamp=int(time.time() * 1000))], base_offset=0)
     batches = FETCHES * FETCH_BYTES // STORED_BATCH_BYTES
     for server in (ours, theirs):
-        _topic(server, "large")
+        make_topic(server, "large")
         with server.connect() as connection:
             for _ in range(batches + 16):
-                connection.exchange(_produce_request("large", batch))  # type: ignore[arg-type]
+                connection.exchange(produce_request("large", batch))
 
     def measure(server: Server) -> Spent:
         with server.connect() as connection:
-            frames = [connection._frame(_fetch_request("large", number * 16)) for number in range(FETCHES)]  # type: ignore[arg-type]
+            frames = [connection._frame(fetch_request("large", number * 16)) for number in range(FETCHES)]
 
             def work() -> None:
                 for frame in frames:
@@ -180,7 +181,7 @@ def _drain(connection: Connection) -> None:
         size -= connection._socket.recv_into(BUFFER, min(size, FETCH_BYTES))
 
 
-def _fetch_request(topic: str, offset: int) -> object:
+def fetch_request(topic: str, offset: int) -> RequestPayload:
     partition = {
         "partition": 0, "current_leader_epoch": -1, "fetch_offset": offset, "last_fetched_epoch": -1,
         "log_start_offset": -1, "partition_max_bytes": FETCH_BYTES,
@@ -195,7 +196,7 @@ def _fetch_request(topic: str, offset: int) -> object:
 def _perf_rows(jars: Path, ours: Server, theirs: Server) -> list[Row]:
     """Kafka's own tool with batches of 256 KB; its own rate, and the server's CPU."""
     for server in (ours, theirs):
-        _topic(server, "perf")
+        make_topic(server, "perf")
     megabytes = PERF_RECORDS * PERF_RECORD_BYTES / 1e6
 
     def measure(server: Server) -> Spent:
@@ -218,7 +219,7 @@ def _perf_rows(jars: Path, ours: Server, theirs: Server) -> list[Row]:
 
 def _idle_row(ours: Server, theirs: Server) -> Row:
     for server in (ours, theirs):
-        _topic(server, "idle", IDLE_PARTITIONS)
+        make_topic(server, "idle", IDLE_PARTITIONS)
     time.sleep(IDLE_SECONDS)  # until they have made the logs
 
     def idle(server: Server) -> float:

@@ -89,7 +89,12 @@ class Connection:
 
     def call(self, request: RequestPayload) -> Any:
         """Send a request made of kio's classes and return the response, likewise."""
-        buffer = self.exchange(request)
+        self.send(request)
+        return self.receive(request)
+
+    def receive(self, request: RequestPayload) -> Any:
+        """Wait for the response to a request that was sent."""
+        buffer = self.receive_frame()
         response_type: type[ResponsePayload] = load_response_from_request(type(request))
         _header, offset = entity_reader(response_type.__header_schema__)(buffer, 0)
         response, _ = entity_reader(response_type)(buffer, offset)

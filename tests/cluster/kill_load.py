@@ -13,7 +13,7 @@ import pytest
 
 confluent = pytest.importorskip("confluent_kafka")
 
-PATIENCE_SECONDS: Final = 60
+PATIENCE_SECONDS: Final = 180
 IN_FLIGHT: Final = 10
 PARTITIONS: Final = 2
 RECORDS: Final = 3
@@ -68,6 +68,10 @@ class Load:
             if self._error is not None:
                 raise self._error
             assert in_time, f"{type(self).__name__} does not get on"
+
+    def abandon(self) -> None:
+        """Go on no longer, and let nobody wait for the end."""
+        self.stopping.set()
 
     def stop(self) -> None:
         self.stopping.set()
@@ -227,6 +231,9 @@ class JavaTransactions(Transactions):
         for line in self._process.stdout:
             outcome, number = line.split()
             self.tell(int(number), outcome)
+
+    def abandon(self) -> None:
+        self._process.kill()
 
     def stop(self) -> None:
         assert self._process.stdin is not None

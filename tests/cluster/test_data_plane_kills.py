@@ -15,6 +15,7 @@ from tests.cluster.kill_load import (
     ConfluentTransactions,
     IdempotentLoad,
     JavaTransactions,
+    Load,
     Reader,
     Transactions,
 )
@@ -71,6 +72,7 @@ class Story:
 
     def tell(self, rounds: int) -> None:
         served = self._serve()
+        loads: list[Load] = []
         try:
             with served.connect() as connection:
                 for topic in (ORDERS, PAYMENTS):
@@ -78,7 +80,7 @@ class Story:
             sender = IdempotentLoad(self._servers, ORDERS)
             transactions = self._make(self._servers)
             along = Reader(self._servers, (ORDERS, PAYMENTS))
-            loads = (sender, transactions, along)
+            loads += [sender, transactions, along]
             for load in loads:
                 load.start()
             for _ in range(rounds):
@@ -94,6 +96,8 @@ class Story:
             read = Reader(self._servers, (ORDERS, PAYMENTS)).read_to_the_end()
         finally:
             served.kill()
+            for load in loads:
+                load.abandon()
         assert len(transactions.outcomes) >= rounds * TRANSACTIONS_PER_ROUND
         sender.check(read[ORDERS])
         transactions.check(read[PAYMENTS], offset)

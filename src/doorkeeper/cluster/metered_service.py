@@ -88,17 +88,18 @@ class MeteredService:
 
     def _count_produce(self, request: Request, client: ClientMeter, answer: Answer) -> Answer:
         """The hot path: what `_settle` does for a producer that no quota binds, and nothing else."""
-        encoded = None if answer is None else encode_answer(PRODUCE, request.api_version, answer)
+        if answer is not None and not isinstance(answer, bytes | memoryview | tuple):
+            answer = encode_answer(PRODUCE, request.api_version, answer)
         end_ns = monotonic_ns()
         spent_ns = end_ns - self._started_ns
         size = len(request.frame)
         self._clients.note_produce(client, size, spent_ns, end_ns // 1_000_000)
-        if encoded is not None:
-            client.bytes_out += len(encoded)
+        if answer is not None:
+            client.bytes_out += sum(map(len, answer)) if isinstance(answer, tuple) else len(answer)
         api, count = self._apis[request.api_version]
         count.count += 1
         api.note(spent_ns // 1000, size)
-        return encoded
+        return answer
 
     def _answered(self, asked: Asked, frame: Frame, peer: Peer, answer: Any) -> Any:
         exchange = Exchange(asked, frame, peer, self._started_ns)

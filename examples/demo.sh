@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The demo behind `make demo`: the rulebook, a cluster that judges, and an audit (audit-story.sh).
+# The demo behind `make demo`: the rulebook, a cluster that judges, quotas that bite (quota-story.sh),
+# and an audit (audit-story.sh).
 set -euo pipefail
 export LC_ALL=C.UTF-8
 doorkeeper=${1:-doorkeeper}
@@ -60,5 +61,7 @@ for door in "--bootstrap-server $broker" "--bootstrap-controller $controller"; d
   run configs $door --alter --add-config num.io.threads=12 --entity-type brokers --entity-default 2>&1 | grep -vE '^(Caused by|Error while)'
 done
 
+# shellcheck source=examples/quota-story.sh
+. "$here/quota-story.sh"
 # shellcheck source=examples/audit-story.sh
 . "$here/audit-story.sh"

@@ -21,6 +21,8 @@ def test_the_demo_runs_to_its_end(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert "refused: group_id" in result.stdout
     assert result.stdout.count("(refused by broker 2)") == 3
+    assert "told to wait" in result.stdout
+    assert "kafka.server:type=Produce,client-id=a%20b%2Fc%3Ad%2A%C3%A9%22%0A%F0%9F%98%80" in result.stdout
     if shutil.which("java") is None:
         assert "The audit needs Java" in result.stdout
         return

@@ -1,8 +1,12 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -17,12 +21,20 @@ import org.apache.kafka.common.serialization.StringSerializer;
 public class OddClients {
     public static void main(String[] arguments) throws Exception {
         JsonNode names = new ObjectMapper().readTree(System.in);
-        int number = 0;
+        ExecutorService pool = Executors.newFixedThreadPool(8);
+        List<Future<Void>> stories = new ArrayList<>();
         for (JsonNode name : names) {
-            produce(arguments[0], arguments[1], name.asText());
-            consume(arguments[0], arguments[1], name.asText(), "java-" + number++);
+            String group = "java-" + stories.size();
+            stories.add(pool.submit(() -> {
+                produce(arguments[0], arguments[1], name.asText());
+                consume(arguments[0], arguments[1], name.asText(), group);
+                return null;
+            }));
         }
-        System.out.println(number);
+        for (Future<Void> story : stories) {
+            story.get();
+        }
+        System.out.println(stories.size());
         System.exit(0);
     }
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,15 +57,17 @@ class Run:
     """Of all its processes."""
     found: dict[tuple[str, str], int]
 
+    @property
+    def summed_up(self) -> str:
+        """In one line."""
+        return f"{self.seconds:.1f} s, {self.end_to_end:.1f} s from end to end, {self.cpu:.1f} s of CPU"
+
 
 def _duckdb(log: Path) -> Run:
-    started, before = time.monotonic(), _children()
-    run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.audit", "--duckdb", str(log)], capture_output=True, text=True, check=True
-    )
+    run = _Watched([sys.executable, "-m", "benchmarks.audit", "--duckdb", str(log)])
     document = json.loads(run.stdout)
     found = {(kind, value): count for kind, value, count in document["found"]}
-    return Run(document["seconds"], time.monotonic() - started, _children() - before, found)
+    return Run(document["seconds"], run.seconds, run.cpu, found)
 
 
 def _ask_duckdb(log: Path) -> None:
@@ -103,16 +105,8 @@ def _ask_duckdb(log: Path) -> None:
 
 
 def _audit(log: Path, out: Path) -> Run:
-    started, before = time.monotonic(), _children()
     command = [sys.executable, "-m", "doorkeeper", "audit", f"requests:{log}", "--out", str(out)]
-    run = subprocess.run(
-        [*command, "--master", f"local[{THREADS}]", "--conf", "spark.driver.memory=2g"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
-    )
-    end_to_end = time.monotonic() - started
+    run = _Watched([*command, "--master", f"local[{THREADS}]"])
     stages = {
         line.split(":")[0]: float(line.split(":")[1].split()[0])
         for line in run.stderr.splitlines()
@@ -120,12 +114,43 @@ def _audit(log: Path, out: Path) -> Run:
     }
     document = json.loads((out / "summary.json").read_text())
     found = {(one["kind"], one["value"]): one["count"] for one in document["findings"] if one["weight"] == "refused"}
-    return Run(sum(stages.values()), end_to_end, _children() - before, found)
+    return Run(sum(stages.values()), run.seconds, run.cpu, found)
 
 
-def _children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+class _Watched:
+    """Runs a command and sums the CPU time of all its processes: Spark's Python workers outlive who could be asked."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._cpu: dict[int, float] = {}
+        self._tree: set[int] = set()
+        started = time.monotonic()
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            process = subprocess.Popen(command, stdout=out, stderr=err, text=True)
+            self._tree.add(process.pid)
+            while process.poll() is None:
+                self._look()
+                time.sleep(0.05)
+            self.seconds = time.monotonic() - started
+            out.seek(0)
+            err.seek(0)
+            self.stdout, self.stderr = out.read(), err.read()
+        if process.returncode:
+            raise RuntimeError(self.stderr[-3000:])
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of CPU, as far as the last look saw."""
+        return sum(self._cpu.values())
+
+    def _look(self) -> None:
+        for entry in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                fields = entry.read_text().rpartition(")")[2].split()
+                number = int(entry.parent.name)
+                if int(fields[1]) in self._tree:
+                    self._tree.add(number)
+                if number in self._tree:
+                    self._cpu[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def compare(log: Path, planted: Planted, rounds: int = ROUNDS) -> list[Row]:
@@ -135,6 +160,7 @@ def compare(log: Path, planted: Planted, rounds: int = ROUNDS) -> list[Row]:
         for number in range(rounds):
             peers.append(_duckdb(log))
             ours.append(_audit(log, Path(folder) / str(number)))
+            print(peers[-1].summed_up, ours[-1].summed_up, file=sys.stderr)
             if not peers[-1].found == ours[-1].found == planted.counts:
                 raise AssertionError("the two sides do not find the same")
     megabytes = log.stat().st_size / _MEGABYTE

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local session of two threads, kept small: one JVM of 600 MB, one shuffle partition, no web page."""
-    require(_spark_is_missing(), Path())
+    require(spark_is_missing(), Path())
     from pyspark.sql import SparkSession
 
     scratch = tmp_path_factory.mktemp("spark")
@@ -62,7 +62,8 @@ def _settings(scratch: Path) -> dict[str, str]:
     return settings
 
 
-def _spark_is_missing() -> str | None:
+def spark_is_missing() -> str | None:
+    """Why Spark can't be started here, in words; None if it can."""
     try:
         require_java()
         import pyspark  # noqa: F401

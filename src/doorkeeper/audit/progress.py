@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO
 
 from doorkeeper.rules.javatext import escape_for_display
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
 
 MEGABYTE: Final = 1_000_000
 _INTERVAL: Final = 1.0  # seconds between two looks
+
+
+@dataclass(slots=True)
+class Stage:
+    """What a stage tells of itself when it is done."""
+
+    lines: int = 0
 
 
 class Progress:
@@ -45,21 +53,24 @@ class Progress:
             self.say(f"not read, nothing known in it: {escape_for_display(path, 200)}")
 
     @contextmanager
-    def stage(self, name: str, size: int = 0) -> Iterator[None]:
+    def stage(self, name: str, size: int = 0) -> Iterator[Stage]:
         """Time a stage; with a size in bytes, also its speed."""
+        stage = Stage()
         started = time.monotonic()
         stop = threading.Event()
         watcher = threading.Thread(target=self._watch, args=(name, size, started, stop), daemon=True)
         if self._live:
             watcher.start()
         try:
-            yield
+            yield stage
         finally:
             stop.set()
             if self._live:
                 watcher.join()
-        seconds = time.monotonic() - started
-        speed = f", {size / MEGABYTE / seconds:,.0f} MB/s" if size and seconds > 0 else ""
+        seconds = max(time.monotonic() - started, 0.001)
+        speed = f", {size / MEGABYTE / seconds:,.0f} MB/s" if size else ""
+        if stage.lines:
+            speed += f", {stage.lines / seconds:,.0f} lines/s"
         self.say(f"{name}: {seconds:.1f} s{speed}")
 
     def _watch(self, name: str, size: int, started: float, stop: threading.Event) -> None:

@@ -11,16 +11,24 @@ from typing import TYPE_CHECKING, Any
 from pyarrow import fs as arrow_fs
 
 from doorkeeper.audit.config_changes import NOTHING_KNOWN, KnownConfigs
-from doorkeeper.audit.data_source import read_sightings
 from doorkeeper.audit.files import resolve
 from doorkeeper.audit.judging import Judge
 from doorkeeper.audit.progress import Progress
+from doorkeeper.audit.range_tasks import read_sightings
 from doorkeeper.audit.readers import READERS, ReadOptions, load
 from doorkeeper.audit.report import render_report
 from doorkeeper.audit.schemas import SourceKind
 from doorkeeper.audit.session import task_slots
 from doorkeeper.audit.sources import Inputs, find_inputs
-from doorkeeper.audit.stages import find, find_alike, only_once, summarise_sightings, with_judgements, with_places
+from doorkeeper.audit.stages import (
+    count_read,
+    find,
+    find_alike,
+    only_once,
+    summarise_sightings,
+    with_judgements,
+    with_places,
+)
 from doorkeeper.audit.summarising import Frame, Read, summarise
 from doorkeeper.audit.summary import Summary
 from doorkeeper.audit.tables import TableFormat, Tables
@@ -81,8 +89,8 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Progress) ->
     rows = read_rows(spark, inputs, options)
     rows = rows.persist()
     try:
-        with progress.stage("reading", inputs.total_bytes):
-            rows.count()
+        with progress.stage("reading", inputs.total_bytes) as stage:
+            stage.lines = count_read(rows)
         judge = Judge(options.rulebook, known_configs(spark, inputs, options))
         tables = Tables(spark, options.out, options.table_format)
         with progress.stage("judging"):

@@ -28,6 +28,8 @@ _LOCAL_DEFAULTS: Final = {
     "spark.ui.enabled": "false",
     "spark.driver.memory": "2g",
     "spark.driver.host": "localhost",
+    # Python does the work: a JVM that compiles much and collects in parallel only takes the cores from it.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.ui.showConsoleProgress": "false",  # ours says more
     "spark.log.level": "ERROR",
     "spark.sql.shuffle.partitions": "8",

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HOUR: Final = "hour"
-DAY: Final = "day"
 _COUNTED: Final = ("range_start", "line", "count", "first_seen", "last_seen")
 SIGHTING_KEY: Final = tuple(name for name in SIGHTINGS.names if name not in _COUNTED)
 _SAME_REQUEST: Final = ("source", "kind", "value", "value_hex", "where", "api", "api_version", "client_id", "principal")
@@ -143,6 +142,12 @@ def _column(name: str, values: dict[str, Column]) -> Column:
     types = {"string": "string", "bool": "boolean", "int16": "smallint", "int32": "int", "int64": "bigint"}
     kind = types.get(str(FINDINGS.field(name).type), "timestamp")
     return F.lit(None).cast(kind).alias(name)
+
+
+def count_read(rows: DataFrame) -> int:
+    """How many lines and records were read: the question that makes Spark read them."""
+    read = rows.where((F.col("entry") == Entry.TOTAL.value) & (F.col("outcome") == Outcome.READ.value))
+    return int(read.agg(F.coalesce(F.sum("count"), F.lit(0))).collect()[0][0])
 
 
 def read_totals(rows: DataFrame) -> DataFrame:

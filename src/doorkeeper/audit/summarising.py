@@ -6,16 +6,18 @@ for the same input, and does not grow with it.
 
 from __future__ import annotations
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from doorkeeper.audit.schemas import Entry, Outcome, Verdict
 from doorkeeper.audit.sightings import MAX_PLACES
-from doorkeeper.audit.stages import DAY, HOUR, malformed_places, read_totals
+from doorkeeper.audit.stages import HOUR, malformed_places, read_totals
 from doorkeeper.audit.summary import (
     MAX_ROWS,
     Bucket,
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 
 MOST_NAMES: Final = 20  # clients, principals of one finding
 QUESTIONS_AT_ONCE: Final = 4
+MAX_HOURS: Final = 50_000  # of kinds and hours with refusals; older ones are left out of the chart
+ALL: Final = "all"
 _BY_RECORD: Final = frozenset(("segments", "metadata", "topic"))
 
 
@@ -98,47 +102,98 @@ def summarise(
     :param enforced: the kinds that the release refuses.
     """
     weighed = findings.withColumn("weight", weight_column(enforced))
-    refused = weighed.where(F.col("weight") == Weight.REFUSED.value)
-    software = F.concat_ws(" ", "software_name", "software_version")
     omitted: dict[str, int] = {}
-    # Small questions, which Spark may answer side by side: most of their time is planning.
+    # Small questions, which Spark may answer side by side: most of their time is planning. Those whose answer is
+    # empty, as others tell, are not asked.
     with ThreadPoolExecutor(QUESTIONS_AT_ONCE) as pool:
-        kinds = pool.submit(_kinds, weighed)
+        asked = pool.submit(_facets, weighed), pool.submit(_judged_facets, judged)
         sources = pool.submit(_sources, rows, frame.reads)
-        unjudged = pool.submit(_could_not_judge, judged)
-        span = pool.submit(_span, findings)
-        places = pool.submit(_places, rows)
-        grouped = pool.submit(_grouped, weighed, omitted)
-        principals = pool.submit(_owners, refused, F.col("principal"), "principals", omitted)
-        clients = pool.submit(_owners, refused, F.col("client_id"), "clients", omitted)
-        programs = pool.submit(_owners, refused, software, "software", omitted)
-        timeline = pool.submit(_timeline, judged)
-        configs = pool.submit(_configs, judged, omitted)
-        renamed = pool.submit(_renamed, findings, omitted)
         old = pool.submit(_old_callers, summary, omitted)
-    first, last = span.result()
+        facets, verdicts = asked[0].result(), asked[1].result()
+        found, changes = bool(facets), any(kind == Kind.CONFIG_CHANGE for kind, *_ in verdicts)
+        grouped = pool.submit(_grouped, weighed, omitted) if found else None
+        renamed = pool.submit(_renamed, findings, omitted) if found else None
+        configs = pool.submit(_configs, judged, omitted) if changes else None
+        malformed = sum(one.malformed for one in sources.result())
+        places = pool.submit(_places, rows) if malformed else None
+    unjudged = _could_not_judge(verdicts)
+    kinds = _kinds(facets)
+    span = [row for row in facets if row.facet == ALL]
     return Summary(
-        answer=answer_of(kinds.result(), sum(one.judged for one in sources.result()), sum(unjudged.result().values())),
+        answer=answer_of(kinds, sum(one.judged for one in sources.result()), sum(unjudged.values())),
         release=frame.release,
         generated=iso(frame.generated) or "",
         since=_iso_micros(frame.since),
         until=_iso_micros(frame.until),
-        first_seen=first,
-        last_seen=last,
+        first_seen=span[0].first_seen if span else None,
+        last_seen=span[0].last_seen if span else None,
         sources=sources.result(),
-        places=places.result(),
-        kinds=kinds.result(),
-        findings=grouped.result(),
-        principals=principals.result(),
-        clients=clients.result(),
-        software=programs.result(),
-        timeline=timeline.result(),
-        configs=configs.result(),
-        renamed_clients=renamed.result(),
+        places=places.result() if places else (),
+        kinds=kinds,
+        findings=grouped.result() if grouped else (),
+        principals=_owners(facets, "principals", omitted),
+        clients=_owners(facets, "clients", omitted),
+        software=_owners(facets, "software", omitted),
+        timeline=_timeline(verdicts),
+        configs=configs.result() if configs else (),
+        renamed_clients=renamed.result() if renamed else (),
         old_callers=old.result(),
-        could_not_judge=unjudged.result(),
+        could_not_judge=unjudged,
         omitted=dict(sorted(omitted.items())),
     )
+
+
+def _facets(weighed: DataFrame) -> list[Row]:
+    """The findings counted by kind, by principal, by client, by software, and all together; in one question."""
+
+    def facet(name: str, value: Column) -> Column:
+        return F.struct(F.lit(name).alias("facet"), F.coalesce(value, F.lit("")).alias("name"))
+
+    refused = F.col("weight") == Weight.REFUSED.value
+    software = F.concat_ws(" ", "software_name", "software_version")
+    owners = {"principals": F.col("principal"), "clients": F.col("client_id"), "software": software}
+    every = [
+        facet(ALL, F.lit("")),
+        facet("kinds", F.concat_ws(" ", "kind", "weight")),
+        *(F.when(refused, facet(name, value)) for name, value in owners.items()),
+    ]
+    counted = (
+        weighed.withColumn("facet", F.explode(F.array_compact(F.array(*every))))
+        .groupBy("facet.facet", "facet.name")
+        .agg(
+            F.countDistinct("kind", "value", F.coalesce("value_hex", F.lit(""))).alias("values"),
+            F.countDistinct("client_id").alias("clients"),
+            F.sum("count").alias("count"),
+            F.array_sort(F.collect_set("kind")).alias("kinds"),
+            F.min("first_seen").alias("first_seen"),
+            F.max("last_seen").alias("last_seen"),
+        )
+    )
+    of_facet = Window.partitionBy("facet")
+    ranked = (
+        counted.withColumn("rank", F.row_number().over(of_facet.orderBy(F.col("count").desc(), "name")))
+        .withColumn("total", F.count(F.lit(1)).over(of_facet))
+        .withColumn("first_seen", _millis("first_seen"))
+        .withColumn("last_seen", _millis("last_seen"))
+    )
+    return ranked.where(F.col("rank") <= MAX_ROWS).orderBy("facet", "rank").collect()
+
+
+_Verdicts: TypeAlias = "list[tuple[str, str, str | None, str | None, int]]"
+"""(kind, verdict, hour, why it could not be judged, count)."""
+
+
+def _judged_facets(judged: DataFrame) -> _Verdicts:
+    """What is refused by hour, and what could not be judged by reason; in one question."""
+    refused, unjudged = (F.col("verdict") == one.value for one in (Verdict.REFUSED, Verdict.COULD_NOT_JUDGE))
+    hour = F.when(refused, F.date_format(F.date_trunc(HOUR, "first_seen"), "yyyy-MM-dd'T'HH:mm:ss'Z'"))
+    grouped = (
+        judged.groupBy("kind", "verdict", hour.alias("hour"), F.when(unjudged, F.col("detail")).alias("reason"))
+        .agg(F.sum("count").alias("count"))
+        .orderBy(F.col("hour").desc_nulls_first(), "kind", "verdict", "reason")
+        .limit(MAX_HOURS)
+    )
+    return [(row.kind, row.verdict, row.hour, row.reason, row["count"]) for row in grouped.collect()]
 
 
 def _cut(rows: list[Row], name: str, omitted: dict[str, int], total: int | None = None) -> list[Row]:
@@ -148,22 +203,16 @@ def _cut(rows: list[Row], name: str, omitted: dict[str, int], total: int | None 
     return rows[:MAX_ROWS]
 
 
-def _kinds(weighed: DataFrame) -> tuple[KindTotals, ...]:
-    rows = (
-        weighed.groupBy("kind", "weight")
-        .agg(
-            F.countDistinct("value", F.coalesce("value_hex", F.lit(""))).alias("values"),
-            F.sum("count").alias("count"),
-            F.countDistinct("client_id").alias("clients"),
-        )
-        .collect()
-    )
-    made = [
-        KindTotals(
-            kind=row.kind, weight=Weight(row.weight), values=row["values"], count=row["count"], clients=row.clients
-        )
-        for row in rows
-    ]
+def _kinds(facets: list[Row]) -> tuple[KindTotals, ...]:
+    made = []
+    for row in facets:
+        if row.facet == "kinds":
+            kind, _, weight = row.name.partition(" ")
+            made.append(
+                KindTotals(
+                    kind=kind, weight=Weight(weight), values=row["values"], count=row["count"], clients=row.clients
+                )
+            )
     return tuple(sorted(made, key=lambda one: (one.weight is not Weight.REFUSED, -one.count, one.kind)))
 
 
@@ -194,12 +243,6 @@ def _sources(rows: DataFrame, reads: tuple[Read, ...]) -> tuple[SourceTotals, ..
 def _places(rows: DataFrame) -> tuple[Place, ...]:
     places = malformed_places(rows, MAX_PLACES).collect()
     return tuple(Place(source=row.source, file=row.file, at=row.line, reason=row.reason) for row in places)
-
-
-def _span(findings: DataFrame) -> tuple[str | None, str | None]:
-    seen = findings.agg(F.min("first_seen").alias("first"), F.max("last_seen").alias("last"))
-    row = seen.select(_millis("first").alias("first"), _millis("last").alias("last")).collect()[0]
-    return row.first, row.last
 
 
 def _names(column: str) -> Column:
@@ -251,42 +294,32 @@ def _grouped_finding(row: Mapping[str, Any]) -> GroupedFinding:
     return GroupedFinding(**values | {"weight": Weight(row["weight"])})
 
 
-def _owners(refused: DataFrame, name: Column, listed: str, omitted: dict[str, int]) -> tuple[Owner, ...]:
-    grouped = (
-        refused.withColumn("name", F.coalesce(name, F.lit("")))
-        .groupBy("name")
-        .agg(
-            F.countDistinct("kind", "value").alias("values"),
-            F.sum("count").alias("count"),
-            F.array_sort(F.collect_set("kind")).alias("kinds"),
-            F.max("last_seen").alias("last_seen"),
-        )
-        .withColumn("last_seen", _millis("last_seen"))
-    )
-    rows = grouped.orderBy(F.col("count").desc(), "name").limit(MAX_ROWS + 1).collect()
-    total = None if len(rows) <= MAX_ROWS else grouped.count()
+def _owners(facets: list[Row], listed: str, omitted: dict[str, int]) -> tuple[Owner, ...]:
+    rows = [row for row in facets if row.facet == listed]
+    if rows and rows[0].total > MAX_ROWS:
+        omitted[listed] = rows[0].total - MAX_ROWS
     return tuple(
         Owner(name=row.name, values=row["values"], count=row["count"], kinds=tuple(row.kinds), last_seen=row.last_seen)
-        for row in _cut(rows, listed, omitted, total)
+        for row in rows
     )
 
 
-def _timeline(judged: DataFrame) -> Timeline:
+def _timeline(verdicts: _Verdicts) -> Timeline:
     """Refusals by hour; by day where there are too many hours."""
-    refused = judged.where((F.col("verdict") == Verdict.REFUSED.value) & F.col("first_seen").isNotNull())
-    buckets: dict[str, dict[str, int]] = {}
-    for unit in (HOUR, DAY):
-        start = F.date_format(F.date_trunc(unit, "first_seen"), "yyyy-MM-dd'T'HH:mm:ss'Z'")
-        grouped = refused.groupBy(start.alias("start"), "kind").agg(F.sum("count").alias("count"))
-        rows = grouped.orderBy("start", "kind").limit(MAX_ROWS * len(Kind)).collect()
-        buckets = {}
-        for row in rows:
-            buckets.setdefault(row.start, {})[row.kind] = row["count"]
-        if len(buckets) <= MAX_ROWS:
-            break
-    kept = list(buckets.items())[-MAX_ROWS:]
-    seconds = 3600 if unit == HOUR else 86_400
-    return Timeline(bucket_seconds=seconds, buckets=tuple(Bucket(start=start, counts=counts) for start, counts in kept))
+    hours: dict[str, Counter[str]] = {}
+    for kind, verdict, hour, _, count in verdicts:
+        if verdict == Verdict.REFUSED and hour is not None:
+            hours.setdefault(hour, Counter())[kind] += count
+    seconds = 3600
+    if len(hours) > MAX_ROWS:
+        seconds = 86_400
+        days: dict[str, Counter[str]] = {}
+        for hour, counts in hours.items():
+            days.setdefault(hour[:11] + "00:00:00Z", Counter()).update(counts)
+        hours = days
+    kept = sorted(hours)[-MAX_ROWS:]
+    buckets = (Bucket(start=start, counts=dict(sorted(hours[start].items()))) for start in kept)
+    return Timeline(bucket_seconds=seconds, buckets=tuple(buckets))
 
 
 def _configs(judged: DataFrame, omitted: dict[str, int]) -> tuple[ConfigFinding, ...]:
@@ -365,7 +398,9 @@ def _old_callers(summary: DataFrame, omitted: dict[str, int]) -> tuple[OldCaller
     return tuple(made[:MAX_ROWS])
 
 
-def _could_not_judge(judged: DataFrame) -> dict[str, int]:
-    unjudged = judged.where(F.col("verdict") == Verdict.COULD_NOT_JUDGE.value)
-    rows = unjudged.groupBy("detail").agg(F.sum("count").alias("count")).orderBy("detail").limit(MAX_ROWS).collect()
-    return {row.detail or "": row["count"] for row in rows}
+def _could_not_judge(verdicts: _Verdicts) -> dict[str, int]:
+    reasons: Counter[str] = Counter()
+    for _, verdict, _, reason, count in verdicts:
+        if verdict == Verdict.COULD_NOT_JUDGE:
+            reasons[reason or ""] += count
+    return dict(sorted(reasons.items()))

@@ -104,14 +104,23 @@ def command(ctx: click.Context, /, **given: Any) -> None:
 
         follow(spark, options, given["trigger"], progress)
         return
+    from pyspark.errors import PySparkException
+
     from doorkeeper.audit.run import run_audit
     from doorkeeper.audit.summary import Answer
     from doorkeeper.audit.terminal import show_summary
 
-    summary = run_audit(spark, options, progress)
+    try:
+        summary = run_audit(spark, options, progress)
+    except PySparkException as error:
+        raise InputError(f"Spark could not do it: {_first_line(error)}") from error
     show_summary(summary, options.out)
     refused = given["fail_on"] == "refused" and summary.answer is Answer.REFUSED
     ctx.exit(EXIT_VIOLATIONS if refused else EXIT_LAWFUL)
+
+
+def _first_line(error: Exception) -> str:
+    return escape_for_display(str(error).strip().partition("\n")[0], 300)
 
 
 def _audit_options(given: dict[str, Any]) -> AuditOptions:

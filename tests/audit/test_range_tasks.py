@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorkeeper.audit.data_source import packed
 from doorkeeper.audit.files import SMALLEST_RANGE
+from doorkeeper.audit.range_tasks import packed
 from doorkeeper.audit.readers import ByteRange
 
 

@@ -288,7 +288,7 @@ def test_only_the_time_asked_for_counts(tmp_path: Path) -> None:
     path = segment(tmp_path, "__consumer_offsets-0", [batch_of(records)])
     rows = rows_of(read_range, path, ReadOptions(since=(TIME + 1) * 1000, until=(TIME + 3) * 1000))
     assert [value[-1] for _, value in sightings(rows)] == ["1", "2"]
-    assert totals(rows) == {("judged", ""): 2, ("ignored", "outside of the time asked for"): 2}
+    assert totals(rows) == {("judged", ""): 2, ("ignored", "outside --since and --until"): 2}
 
 
 def commits(values: list[tuple[str, str, int]]) -> list[CoordinatorRecord]:

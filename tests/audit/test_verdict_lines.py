@@ -146,7 +146,7 @@ def test_only_the_time_asked_for_counts(tmp_path: Path) -> None:
     )
     since = int(NOW.timestamp() * 1e6)
     rows = rows_of(read_range, path, ReadOptions(since=since, until=since + 1))
-    assert totals(rows) == {("judged", ""): 1, ("ignored", "outside of the time asked for"): 2}
+    assert totals(rows) == {("judged", ""): 1, ("ignored", "outside --since and --until"): 2}
 
 
 def test_ranges_and_compression_make_no_difference(tmp_path: Path) -> None:

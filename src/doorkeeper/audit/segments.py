@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from doorkeeper.audit.batches import StoredBatch, Trouble, walk_batches
 from doorkeeper.audit.files import open_file
 from doorkeeper.audit.readers import ByteRange, ReadOptions
+from doorkeeper.audit.requests.lines import OUTSIDE
 from doorkeeper.audit.schemas import Outcome, SourceKind
 from doorkeeper.audit.sightings import Sighting, Tally
 from doorkeeper.audit.stored_identifiers import identifiers_of
@@ -37,7 +38,6 @@ OFFSETS_TOPIC: Final = "__consumer_offsets"
 MAX_REMEMBERED: Final = 100_000  # keys of offset commits that were found lawful in one segment
 _OFFSET_COMMIT: Final = b"\x00\x01"
 MICROSECONDS: Final = 1000  # in a millisecond
-OUTSIDE: Final = "outside of the time asked for"
 _DIRECTORY: Final = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(?P<state>\.[0-9a-f]{32}-(?:delete|future|stray))?")
 _COMPANION: Final = re.compile(
     r"\d{20}(?:-\d{10})?\.(?:index|timeindex|txnindex|snapshot|log\.(?:deleted|cleaned|swap)|checkpoint\.(?:part|deleted))"

@@ -14,9 +14,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.audit.readers import ByteRange, ReadOptions
+from doorkeeper.audit.requests.lines import BLANK, OUTSIDE
 from doorkeeper.audit.requests.reader import blocks_of
 from doorkeeper.audit.schemas import Outcome, SourceKind
-from doorkeeper.audit.segments import OUTSIDE, is_within
+from doorkeeper.audit.segments import is_within
 from doorkeeper.audit.sightings import BOTH_DOORS, Sighting, Tally
 from doorkeeper.rules.client_id import is_plain
 from doorkeeper.rules.fields import load_apis
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 LINE_VERSION: Final = 1
 CLIENT_ID_FIELD: Final = "header.client_id"
 MALFORMED: Final = "neither a verdict nor an identity line"
-BLANK: Final = "blank line"
 _RECOGNISED: Final = re.compile(rb'\A\s*\{(?=[^\n]*"api_version":)(?=[^\n]*(?:"mode":|"identifiers":))')
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|([nrt\\]))")
 _NAMED: Final = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 from dataclasses import asdict
 from itertools import product
 from typing import Any, Final
 
+from kio.schema.errors import ErrorCode
 from tests.cluster.records import TIME, ask, batch, create_topic
 from tests.equivalence.control_plane_cases import EVERYTHING, Values
 from tests.equivalence.data_plane_cases import GROUP, produced
@@ -43,6 +45,8 @@ PLACES: Final = frozenset(
 UNREADABLE: Final = frozenset((38, 39, 40))
 """Kafka answers with times before 1970, which kio does not read: only the error code, which is first, is compared."""
 CLOSED: Final = "the connection was closed"
+UNKNOWN_MEMBER: Final = 25
+WAKING_SECONDS: Final = 60
 
 
 class Side:
@@ -95,14 +99,16 @@ def prepare(connection: Connection) -> None:
         create_topic(connection, f"{kind}-{door}-v{version}")
     for number in range(3):
         request = produced(batch(b"%d" % number, time=TIME + number), name="three")
-        while ask(connection, 0, 9, **request).responses[0].partition_responses[0].error_code:
-            pass
-    while ask(connection, 10, 4, key_type=0, coordinator_keys=["g"]).coordinators[0].error_code:
-        pass
-    while ask(connection, 12, 4, **GROUP).error_code in (14, 15, 16):
-        pass
-    while ask(connection, 22, 1, transactional_id=None).error_code:
-        pass
-    last = {"name": "grown-controller-v7"}
-    while ask(connection, 3, 9, topics=[last], allow_auto_topic_creation=False).topics[0].error_code:
-        pass
+        wait_for(0, lambda: ask(connection, 0, 9, **request).responses[0].partition_responses[0].error_code)  # noqa: B023
+    wait_for(0, lambda: ask(connection, 10, 4, key_type=0, coordinator_keys=["g"]).coordinators[0].error_code)
+    wait_for(UNKNOWN_MEMBER, lambda: ask(connection, 12, 4, **GROUP).error_code)
+    wait_for(0, lambda: ask(connection, 22, 1, transactional_id=None).error_code)
+    last = {"topics": [{"name": "grown-controller-v7"}], "allow_auto_topic_creation": False}
+    wait_for(0, lambda: ask(connection, 3, 9, **last).topics[0].error_code)
+
+
+def wait_for(code: int, question: Callable[[], int]) -> None:
+    """Ask until it is answered as it will be from then on."""
+    deadline = time.monotonic() + WAKING_SECONDS
+    while (answered := question()) != code:
+        assert time.monotonic() < deadline, ErrorCode(answered)

@@ -233,6 +233,10 @@ CASES: Final[tuple[Case, ...]] = (
     Case(40, BOTH, {"hmac": b"x", "expiry_time_period": SECONDS}),
     Case(41, BROKER, {"owners": None}),
     Case(41, CONTROLLER, {"owners": None}, differs=(EVERYTHING,), because=CRASHES),
+    # log directories
+    *(Case(34, BROKER, {"dirs": [{"path": "/nowhere", "topics": [{"name": name, "partitions": [0]}]}]})
+      for name in ("three", "missing", "x" * 220)),
+    Case(34, BROKER, {"dirs": []}),
     # the cluster
     Case(55, BOTH, {"topics": [{"topic_name": "other", "partitions": [{"partition_index": 0}]}]}),
     Case(57, BOTH, {"feature_updates": [{"feature": "nonsense", "max_version_level": 1, "upgrade_type": 1}],

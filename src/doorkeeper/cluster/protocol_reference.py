@@ -18,7 +18,6 @@ _TELEMETRY: Final = (
     "subscriptions are stored and described all the same"
 )
 NOT_SERVED: Final[Mapping[int, str]] = {
-    34: "a partition stays in the log directory that it was made in",
     52: _QUORUM,
     53: _QUORUM,
     54: _QUORUM,
@@ -37,6 +36,7 @@ NOT_SERVED: Final[Mapping[int, str]] = {
 """Why an API of Kafka 4.3.1 is not served, by key."""
 NOTES: Final[Mapping[int, str]] = {
     0: "advertised from 0, as by Kafka, for librdkafka's sake; 0-2 are refused",
+    34: "grants the log directory that a partition has; refuses another",
     38: "refused: delegation tokens are off, as in a Kafka without `delegation.token.secret.key`",
     39: "as CreateDelegationToken",
     40: "as CreateDelegationToken",

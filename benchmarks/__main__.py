@@ -1,4 +1,4 @@
-"""Run the benchmarks and rewrite RESULTS.md."""
+"""Run the benchmarks and rewrite RESULTS.md: all of it, or the parts of the modules that are named."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import importlib
 import os
 import platform
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.measure import Row
@@ -29,7 +30,7 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
 def main(names: list[str]) -> int:
-    sections = []
+    sections = _known_sections() if names else {}
     missed = 0
     for name in names or MODULES:
         module = importlib.import_module(f"benchmarks.{name}")
@@ -38,36 +39,48 @@ def main(names: list[str]) -> int:
         print(f"{name}:")
         for row in rows:
             print(f"  {row.what}: {row.ours} to {row.peer} = {row.ratio:.2f}x (target {row.target})")
-        sections.append((name, (module.__doc__ or "").strip(), rows))
-    if not names:
-        RESULTS.write_text(_page(sections), encoding="utf-8")
+        sections[name] = _section(name, (module.__doc__ or "").strip(), rows)
+    RESULTS.write_text(_page(sections), encoding="utf-8")
     print(f"{missed} target(s) missed")
     return 0
 
 
-def _page(sections: list[tuple[str, str, list[Row]]]) -> str:
-    today = datetime.datetime.now(tz=datetime.UTC).date()
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+def _known_sections() -> dict[str, str]:
+    """The page as it is, by module."""
+    _, *found = RESULTS.read_text(encoding="utf-8").split("\n## ")
+    return {text.partition("\n")[0]: f"## {text.strip()}\n" for text in found}
+
+
+def _page(sections: Mapping[str, str]) -> str:
+    lead = "Each part is made by `python -m benchmarks PART` (`make bench` makes all). Ratios of medians, both sides in"
     lines = [
         "# Benchmark results",
         "",
-        f"Made by `make bench` on {today} ({machine}). Ratios of medians, both sides in alternation in one run;",
-        "the absolute figures are this machine's and say little.",
+        lead,
+        "alternation in one run; the absolute figures are a machine's of the day and say little.",
+        "",
+        *(sections[name] for name in MODULES if name in sections),
     ]
-    for name, text, rows in sections:
-        lines += [
-            "",
-            f"## {name}",
-            "",
-            text,
-            "",
-            "| what | ours | peer | ratio | target | met |",
-            "| --- | --- | --- | --- | --- | --- |",
-        ]
-        lines += [
+    return "\n".join(lines)
+
+
+def _section(name: str, text: str, rows: list[Row]) -> str:
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    load = f"load {os.getloadavg()[0]:.0f}" if hasattr(os, "getloadavg") else "load unknown"
+    lines = [
+        f"## {name}",
+        "",
+        text,
+        "",
+        f"On {today}: {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, {load}.",
+        "",
+        "| what | ours | peer | ratio | target | met |",
+        "| --- | --- | --- | --- | --- | --- |",
+        *(
             f"| {row.what} | {row.ours} | {row.peer} | {row.ratio:.2f}x | {row.target} | {_YES_NO[row.met]} |"
             for row in rows
-        ]
+        ),
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -50,6 +50,12 @@ def test_oldest_version_appends_and_answers_with_the_offset(
     assert fetched(fetch(connection, "oldest", first.base_offset)) == [b"a", b"b", b"c"]
 
 
+def test_one_connection_produces_again_and_again(connection: wire.Connection) -> None:
+    for version in (OLDEST, NEWEST - 1, NEWEST - 1, OLDEST):
+        answers = [produce(connection, "oldest", batch(b"x"), version=version) for _ in range(3)]
+        assert {one.error_code for one in answers} == {ErrorCode.none}
+
+
 def test_newest_version_goes_by_topic_id(cluster: RunningCluster, connection: wire.Connection) -> None:
     answer = produce(connection, topic_id(cluster, "newest"), batch(b"a"), version=NEWEST)
     assert (answer.error_code, answer.base_offset, answer.log_start_offset) == (ErrorCode.none, 0, 0)

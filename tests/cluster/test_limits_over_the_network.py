@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,8 @@ from doorkeeper.wire.registry import Door
 SWITCH = "resource.identifier.limit.enable"
 LONG = "x" * 250
 PRODUCE, METADATA, FIND_COORDINATOR, HEARTBEAT, DESCRIBE_GROUPS, SASL_HANDSHAKE, API_VERSIONS = 0, 3, 10, 12, 15, 17, 18
-CREATE_ACLS, ENVELOPE = 30, 58
+INIT_PRODUCER_ID, END_TXN, CREATE_ACLS, ENVELOPE, DESCRIBE_TXNS = 22, 26, 30, 58, 65
+UNSUPPORTED_VERSION, TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 35, 53
 UNKNOWN_MEMBER_ID, INVALID_REQUEST, TOO_LARGE = 25, 42, 134
 HEARTBEAT_OF_LONG_GROUP = build(message_classes(HEARTBEAT, 5).request, {"group_id": LONG, "member_id": "m"})
 
@@ -274,6 +276,20 @@ class TestVersions:
             with pytest.raises(InvalidRequestError, match="Resource name is too long: 250"):
                 asyncio.run(set_group_config(cluster, LONG))
 
+    @pytest.mark.parametrize("version", [6, 7])
+    @pytest.mark.parametrize(
+        ("flag", "code"),
+        [("enable2_pc", TRANSACTIONAL_ID_AUTHORIZATION_FAILED), ("keep_prepared_txn", UNSUPPORTED_VERSION)],
+    )
+    def test_two_phase_commit_is_refused_where_it_can_be_asked_for(
+        self, client: Client, version: int, flag: str, code: int
+    ) -> None:
+        values = {"transactional_id": "t", "transaction_timeout": timedelta(seconds=5)}
+        values |= {"producer_id": -1, "producer_epoch": -1}
+        request = message_classes(INIT_PRODUCER_ID, version).request
+        assert client.ask(build(request, values | {flag: True})).error_code == code
+        assert client.ask(build(request, values)).error_code == 0
+
     def test_our_client_raises_the_new_error_with_the_servers_message(self, limited: RunningCluster) -> None:
         offered = self.offered(limited)
         assert (offered[PRODUCE], offered[HEARTBEAT], offered[22], offered[API_VERSIONS]) == (14, 5, 7, 4)
@@ -350,6 +366,26 @@ class TestWhatExists:
                     results.require()
 
         asyncio.run(remove())
+
+    def test_a_transactional_id_can_be_described_and_ended_but_not_begun(self, cluster: RunningCluster) -> None:
+        have_coordinators(cluster)
+        values = {"transactional_id": LONG, "transaction_timeout": timedelta(seconds=5)}
+        begin = build(message_classes(INIT_PRODUCER_ID, 7).request, values | {"producer_id": -1, "producer_epoch": -1})
+        with Client(cluster.address(Door.BROKER)) as client:
+            given = client.ask(begin)
+            assert given.error_code == 0
+            turn(cluster, "true")
+            producer = {"producer_id": given.producer_id, "producer_epoch": given.producer_epoch}
+            answers = {
+                name: (
+                    client.ask(build(message_classes(END_TXN, 6).request, producer | {"transactional_id": name})),
+                    client.ask(build(message_classes(DESCRIBE_TXNS, 1).request, {"transactional_ids": (name,)})),
+                )
+                for name in (LONG, LONG + "y")
+            }
+            assert client.ask(begin).error_code == TOO_LARGE
+        assert TOO_LARGE not in {code for answer in answers[LONG] for code in codes_in(answer)}
+        assert {code for answer in answers[LONG + "y"] for code in codes_in(answer)} == {TOO_LARGE}
 
     def test_a_group_can_be_described_and_deleted_but_gets_no_heartbeat(self, cluster: RunningCluster) -> None:
         have_coordinators(cluster)

@@ -1,6 +1,6 @@
 """Identifiers of 249 and 250 characters in every client library: the first work, the others leave nothing behind.
 
-What each library shows its user is recorded in `docs/how-to/read-a-refusal.md`, from runs of this file with
+What each library shows its user is recorded in `docs/how-to/turn-on-the-limits.md`, from runs of this file with
 `DOORKEEPER_SHOW_REFUSALS=1 pytest -s`.
 """
 
@@ -22,7 +22,7 @@ from tests.cluster.coordinators import have_coordinators
 from tests.cluster.running import RunningCluster
 from tests.compat.franz_go import go_is_missing
 from tests.compat.limited.programs import go_program, java_program
-from tests.compat.limited.trials import PATIENCE_SECONDS, PRODUCER, REBALANCE, TRIALS, Asked, Attempt, Seen
+from tests.compat.limited.trials import NEWER, PATIENCE_SECONDS, PRODUCER, REBALANCE, TRIALS, Asked, Attempt, Seen
 from tests.kafka.jars import require
 
 from doorkeeper.client import Admin, NewTopic
@@ -119,8 +119,13 @@ def show(library: str, trial: str, seen: Seen) -> None:
         print(f"\n| {library} | {trial} | {seen.said} |")
 
 
-@pytest.mark.parametrize("trial", TRIALS)
-@pytest.mark.parametrize("library", LIBRARIES)
+ATTEMPTS = [
+    *((library, trial) for library in LIBRARIES for trial in TRIALS),
+    *((library, trial + NEWER) for library in ("java", "confluent") for trial in ("group id", "rack")),
+]
+
+
+@pytest.mark.parametrize(("library", "trial"), ATTEMPTS)
 class TestEveryLibrary:
     def test_249_characters_work(
         self, cluster: RunningCluster, libraries: dict[str, Attempt], library: str, trial: str
@@ -131,7 +136,7 @@ class TestEveryLibrary:
         if trial in PRODUCER:
             assert written(cluster, one.value if trial == "topic name" else one.topic) >= 1
         else:
-            assert (one.value if trial == "group id" else one.group) in groups(cluster)[1]
+            assert (one.value if trial.startswith("group id") else one.group) in groups(cluster)[1]
 
     def test_250_characters_leave_nothing_behind_but_a_verdict(
         self,
@@ -151,7 +156,7 @@ class TestEveryLibrary:
         there, committed = groups(cluster)
         assert one.value not in there | committed
         assert one.group not in committed
-        kind = TRIALS[trial]
+        kind = TRIALS[trial.removesuffix(NEWER)]
         # Topic names are judged by the handlers, with Kafka's own answers.
         if kind != "topic_name" and (library, trial) not in NEVER_SENT:
             written_down = [one.getMessage() for one in caplog.records if one.name == "doorkeeper.verdicts"]

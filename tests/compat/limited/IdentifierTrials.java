@@ -21,6 +21,8 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * answer: whether it worked, and in base64 what was seen.
  */
 public class IdentifierTrials {
+    private static final String NEWER = ", newer protocol";
+
     public static void main(String[] args) throws Exception {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
@@ -118,7 +120,10 @@ public class IdentifierTrials {
         config.put("group.id", words[4]);
         config.put("auto.offset.reset", "earliest");
         config.put("enable.auto.commit", "false");
-        switch (words[1]) {
+        if (words[1].endsWith(NEWER)) {
+            config.put("group.protocol", "consumer");
+        }
+        switch (words[1].replace(NEWER, "")) {
             case "consumer client id" -> config.put("client.id", words[2]);
             case "group id" -> config.put("group.id", words[2]);
             case "group instance id" -> config.put("group.instance.id", words[2]);

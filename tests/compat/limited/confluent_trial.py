@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Any
 
 import confluent_kafka
-from tests.compat.limited.trials import NOTHING, REBALANCE, Asked, Seen
+from tests.compat.limited.trials import NEWER, NOTHING, REBALANCE, Asked, Seen
 
 
 def attempt(asked: Asked) -> Seen:
@@ -52,7 +52,9 @@ def _produce(asked: Asked, settings: dict[str, Any], errors: list[str]) -> Seen:
 def _consume(asked: Asked, settings: dict[str, Any], errors: list[str]) -> Seen:
     settings |= {"group.id": asked.group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
     keys = {"consumer client id": "client.id", "group id": "group.id", "group instance id": "group.instance.id"}
-    settings[keys.get(asked.trial, "client.rack")] = asked.value
+    settings[keys.get(asked.trial.removesuffix(NEWER), "client.rack")] = asked.value
+    if asked.trial.endswith(NEWER):
+        settings["group.protocol"] = "consumer"
     consumer = confluent_kafka.Consumer(settings)
     try:
         consumer.subscribe([asked.topic])

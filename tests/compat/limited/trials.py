@@ -64,6 +64,8 @@ TRIALS: Final = {
     "topic name": "topic_name",
 }
 """Every identifier that a library lets its user set, and its kind in the verdict."""
+NEWER: Final = ", newer protocol"
+"""Behind the name of a consumer's trial: the group is one of KIP-848's."""
 REBALANCE: Final = "rebalance"
 """No identifier: two consumers of one group share a topic of two partitions, one leaves, the other has both again."""
 NOTHING: Final = "no record, no error"

@@ -65,7 +65,9 @@ def test_holds_for_producing(cluster: RunningCluster) -> None:
 
 
 def test_holds_for_consuming(cluster: RunningCluster) -> None:
-    free = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap_servers, "client.id": "free"})
+    # A batch larger than what the windows give would never arrive, in Kafka as here.
+    settings = {"bootstrap.servers": cluster.bootstrap_servers, "client.id": "free", "batch.size": 10_000}
+    free = confluent_kafka.Producer(settings)
     for _ in range(1600):
         free.produce("held", RECORD)
         free.poll(0)

@@ -114,6 +114,15 @@ def test_tells_which_quota_binds_and_for_how_long_it_throttled(cluster: Watched)
     assert objects[quota_metric_name(QuotaType.PRODUCE, client_id=name)]["throttle-time"] > 0
 
 
+def test_tells_what_the_doors_found(cluster: Watched) -> None:
+    with cluster.connect("judged") as connection:
+        ask(connection, 10, 3, key="g" * 300, key_type=0)
+        objects = cluster.objects()
+    name = "doorkeeper:type=Verdicts,identifier=group_id,request=FindCoordinator,mode=evaluate"
+    assert objects[name]["Count"] == 1
+    assert "doorkeeper_verdicts_total{" in cluster.read("/metrics")
+
+
 def test_client_ids_can_be_quoted_as_later_kafkas_do(tmp_path: Any) -> None:
     with watched(tmp_path, "--override", "metric.client.id.form=quoted") as serve:
         cluster = Watched(serve)

@@ -24,6 +24,7 @@ MODULES = (
     "groups",
     "metering",
     "gateway",
+    "audit",
 )
 _YES_NO = {True: "yes", False: "**no**"}
 RESULTS = Path(__file__).parent / "RESULTS.md"

@@ -17,6 +17,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,9 +28,11 @@ from tests.kafka.jars import require_jars
 from tests.kafka.requests import Connection, api_versions, make_request
 from tests.kafka.tools import KafkaTools
 
-from benchmarks.data_plane import Server, Spent
+from benchmarks.control_plane import COMMAND
+from benchmarks.data_plane import PRODUCE, Server, Spent
 from benchmarks.kroxylicious import running as kroxylicious
 from benchmarks.measure import Row
+from doorkeeper.wire.records import Record, write_batch
 
 HOST = "127.0.0.1"
 ROUNDS = 3
@@ -63,14 +67,14 @@ def rows() -> list[Row]:
         peers = _kroxylicious(Path(folder), kafka.bootstrap_servers)
         with peers as peer, _ours(kafka.bootstrap_servers) as ours, KafkaTools(jars) as tools:
             found = [*_produce_rows(tools, direct, peer, ours), *_consume_rows(tools, direct, peer, ours)]
-            found += [*_small_rows(peer, ours), *_paced_rows(peer, ours), *_size_rows(peer, ours)]
+            found += [*_small_rows(direct, peer, ours), *_paced_rows(peer, ours), *_size_rows(peer, ours)]
     return found
 
 
 @contextmanager
 def _ours(upstream: str) -> Iterator[Way]:
     port = _free_port()
-    command = [sys.executable, "-m", "doorkeeper", "gateway", "--upstream", upstream, "--mode", "enforce"]
+    command = [sys.executable, "-c", COMMAND, "gateway", "--upstream", upstream, "--mode", "enforce"]
     begin = time.perf_counter()
     with subprocess.Popen(
         [*command, "--listen", f"{HOST}:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -192,25 +196,44 @@ def _heartbeat(connection: Connection) -> bytes:
     return struct.pack(">i", len(frame)) + frame
 
 
-def _small_rows(peer: Way, ours: Way) -> list[Row]:
-    def measure(way: Way) -> Spent:
+def _produce_without_acks(connection: Connection, topic: str) -> bytes:
+    batch = write_batch([Record(b"small", timestamp=0)], base_offset=0)
+    partition = {"index": 0, "records": batch}
+    body = make_request(
+        PRODUCE, 9, transactional_id=None, acks=0, timeout=timedelta(seconds=30),
+        topic_data=[{"name": topic, "partition_data": [partition]}],
+    )  # fmt: skip
+    frame = connection._frame(body)
+    return struct.pack(">i", len(frame)) + frame
+
+
+def _small_rows(direct: Way, peer: Way, ours: Way) -> list[Row]:
+    """With answers, which Kafka gives one after the other; and without, where nothing but the requests is measured."""
+    with direct.server.connect() as connection:
+        wire.create_topic(connection, "small")
+
+    def measure(way: Way, *, answered: bool) -> Spent:
         with way.server.connect() as connection:
-            framed = _heartbeat(connection)
+            fence = _heartbeat(connection)
+            framed = fence if answered else _produce_without_acks(connection, "small")
             cpu, begin = way.server.cpu_seconds(), time.perf_counter()
             for _ in range(SMALL_REQUESTS // IN_FLIGHT):
-                connection._socket.sendall(framed * IN_FLIGHT)
-                for _ in range(IN_FLIGHT):
+                connection._socket.sendall(framed * (IN_FLIGHT - 1) + fence)
+                for _ in range(IN_FLIGHT if answered else 1):
                     connection.receive_frame()
             wall = time.perf_counter() - begin
             return Spent(wall / SMALL_REQUESTS, (way.server.cpu_seconds() - cpu) / SMALL_REQUESTS)
 
-    spent = _alternately(measure, peer, ours)
-    mine, theirs = spent["ours"].cpu, spent["Kroxylicious"].cpu
-    ratio = mine / theirs
-    return [
-        Row("small pipelined requests: CPU to Kroxylicious", f"{mine * 1e6:.3g} µs", f"{theirs * 1e6:.3g} µs", ratio,
-            "<= 0.25x", ratio <= 0.25)
-    ]  # fmt: skip
+    found = []
+    for label, answered in (("with answers", True), ("acks=0", False)):
+        spent = _alternately(partial(measure, answered=answered), peer, ours)
+        mine, theirs = spent["ours"].cpu, spent["Kroxylicious"].cpu
+        ratio = mine / theirs
+        found.append(
+            Row(f"small pipelined requests, {label}: CPU to Kroxylicious", f"{mine * 1e6:.3g} µs",
+                f"{theirs * 1e6:.3g} µs", ratio, "<= 0.25x", ratio <= 0.25)
+        )  # fmt: skip
+    return found
 
 
 def _paced_rows(peer: Way, ours: Way) -> list[Row]:

@@ -19,7 +19,6 @@ JARS = JarSet(
     folder=ROOT / ".cache" / f"kroxylicious-{VERSION}",
 )
 SERVICE = "io.kroxylicious.proxy.filter.FilterFactory"
-JVM = ("-Xms64m", "-Xmx512m", "-XX:+UseSerialGC")
 COMPILE_SECONDS = 120
 CONFIGURATION = """\
 filterDefinitions:
@@ -55,7 +54,7 @@ def running(scratch: Path, upstream: str, port: int) -> Iterator[subprocess.Pope
     path = class_path(scratch)
     file = scratch / "kroxylicious.yaml"
     file.write_text(CONFIGURATION.format(upstream=upstream, port=port), encoding="ascii")
-    command = ["java", *JVM, "-cp", path, "doorkeeper.Main", str(file)]
+    command = ["java", "-cp", path, "doorkeeper.Main", str(file)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             yield process

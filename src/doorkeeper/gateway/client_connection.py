@@ -79,13 +79,12 @@ class UpstreamConnection(asyncio.Protocol):
     def __init__(self, client: ClientConnection) -> None:
         self._client = client
         self.transport: asyncio.Transport | None = None
+        # One call less for every chunk that comes.
+        self.data_received = client.receive_upstream  # type: ignore[method-assign]
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
         self.transport.set_write_buffer_limits(high=self._client.limits.write_buffer_bytes)
-
-    def data_received(self, data: bytes) -> None:
-        self._client.receive_upstream(data)
 
     def eof_received(self) -> bool:
         return False

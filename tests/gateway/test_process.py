@@ -299,6 +299,26 @@ def test_names_of_nodes_and_the_principal_of_a_certificate(
             connection.call(topics)
 
 
+def test_upstream_may_want_tls_and_a_certificate(cluster: RunningCluster, certificates: Path, tmp_path: Path) -> None:
+    """A gateway that serves TLS is the upstream of another one."""
+    log = tmp_path / "verdicts.jsonl"
+    store = tmp_path / "keystore.pem"
+    store.write_text((certificates / "client.key").read_text() + (certificates / "client.pem").read_text())
+    file = tmp_path / "client.properties"
+    file.write_text(
+        "security.protocol=SSL\nssl.truststore.type=PEM\nssl.keystore.type=PEM\n"
+        f"ssl.truststore.location={certificates / 'ca.pem'}\nssl.keystore.location={store}\n"
+    )
+    first = ("--upstream", cluster.bootstrap_servers, *tls_words(certificates), "--verdict-log", str(log))
+    with ThreadedGateway(*first) as behind:
+        second = ("--upstream", behind.bootstrap_servers, "--upstream-config", str(file), "--mode", "off")
+        with ThreadedGateway(*second) as gateway, gateway.connect(NodeKind.BROKER, 2) as connection:
+            assert live_brokers(connection) == {1, 2}
+            connection.call(heartbeat(LONG))
+        (line,) = verdicts_of(log, 1)
+        assert line["principal"] == "User:CN=billing,O=Example"
+
+
 @pytest.mark.parametrize("secured", [False, True])
 def test_a_load_balancer_names_the_client(
     cluster: RunningCluster, certificates: Path, tmp_path: Path, secured: bool

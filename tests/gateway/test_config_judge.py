@@ -134,6 +134,22 @@ def test_evaluating_passes_and_writes_down() -> None:
     assert (record.mode, record.kind, record.value, record.answer) == ("evaluate", "config_change", "BROKER 1", 42)
 
 
+def test_rules_may_have_modes_of_their_own() -> None:
+    bench = Bench(FakeCluster(), "off", "CONFIG_VALUE_NULL=enforce", "config_key_read_only=evaluate")
+    changes = (
+        (TOPIC, "t", {"retention.ms": None}),
+        (BROKER, "1", {"node.id": "5"}),
+        (BROKER, "2", {THREADS: "many"}),
+    )
+    refusal = bench.ask(*changes)
+    assert isinstance(refusal, Partial)
+    assert list(refusal.told) == [0]
+    assert {(record.rule, record.mode) for record in bench.records} == {
+        ("CONFIG_VALUE_NULL", "enforce"),
+        ("CONFIG_KEY_READ_ONLY", "evaluate"),
+    }
+
+
 def test_secrets_are_not_written_down() -> None:
     bench = Bench(FakeCluster())
     bench.ask((BROKER, "1", {"ssl.keystore.password": "hunter2"}))

@@ -11,8 +11,6 @@ from typing import Any
 import yaml
 
 from doorkeeper.cli.properties_file import load_properties
-from doorkeeper.client.sasl import exchange
-from doorkeeper.client.settings import SaslCredentials, read_settings
 from doorkeeper.errors import InputError
 from doorkeeper.gateway.settings import GatewaySettings, Login, UpstreamSecurity, settings_of
 
@@ -72,9 +70,12 @@ def _load_yaml(file: Path) -> dict[str, Any]:
 def _load_security(file: Path | None) -> UpstreamSecurity:
     if file is None:
         return UpstreamSecurity()
+    from doorkeeper.client.sasl import exchange
+    from doorkeeper.client.settings import read_settings
+
     settings = read_settings(load_properties(file))
-    return UpstreamSecurity(settings.tls, None if settings.sasl is None else _login(settings.sasl))
-
-
-def _login(credentials: SaslCredentials) -> Login:
-    return Login(credentials.mechanism, lambda: exchange(credentials, secrets.token_urlsafe(24)))
+    credentials = settings.sasl
+    if credentials is None:
+        return UpstreamSecurity(settings.tls)
+    login = Login(credentials.mechanism, lambda: exchange(credentials, secrets.token_urlsafe(24)))
+    return UpstreamSecurity(settings.tls, login)

@@ -6,7 +6,7 @@ is, for their values are judged by the active controller alike on both paths, an
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Mapping
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
@@ -80,16 +80,12 @@ class ConfigJudge:
             try:
                 verdicts |= await self._judge_brokers(changes, asked, facts)
             except DoorkeeperError as error:
-                if self._judge.fail(error, api_name(request.api_key), self._mode):
+                if self._judge.fail(error, api_name(request.api_key), self._judge.modes.of(CONFIG_CHANGE)):
                     told |= dict.fromkeys(asked, Told(ErrorCode.UNKNOWN_SERVER_ERROR, f"{COULD_NOT_JUDGE}: {error}"))
-        self._note(verdicts.values(), request, facts, client)
-        if self._mode is Mode.ENFORCE:
-            told |= {place: Told(one.code, one.message or "") for place, one in verdicts.items()}
+        for place, verdict in verdicts.items():
+            if self._note(verdict, request, facts, client) is Mode.ENFORCE:
+                told[place] = Told(verdict.code, verdict.message or "")
         return refuse_items(request, request.body, told) if told else None
-
-    @property
-    def _mode(self) -> Mode:
-        return self._judge.modes.of(CONFIG_CHANGE)
 
     async def _judge_brokers(
         self, changes: list[ResourceChange], asked: list[int], facts: DoorFacts
@@ -100,14 +96,16 @@ class ConfigJudge:
         verdicts = zip(asked, judge_changes(concerned, context), strict=True)
         return {place: verdict for place, verdict in verdicts if not verdict.accepted}
 
-    def _note(self, verdicts: Iterable[ResourceVerdict], request: Request, facts: DoorFacts, client: Client) -> None:
-        became = Became.ENFORCE if self._mode is Mode.ENFORCE else Became.EVALUATE
-        for verdict in verdicts:
-            assert verdict.rule is not None
-            self._judge.offenders.note(
-                verdict.rule, api_name(request.api_key), became, client.as_caller(), request.client_id
-            )
+    def _note(self, verdict: ResourceVerdict, request: Request, facts: DoorFacts, client: Client) -> Mode:
+        """Count a refusal and write it down, unless its rule is off; returns the rule's mode."""
+        assert verdict.rule is not None
+        mode = self._judge.modes.of_change(verdict.rule)
+        if mode is not Mode.OFF:
+            became = Became.ENFORCE if mode is Mode.ENFORCE else Became.EVALUATE
+            api, caller = api_name(request.api_key), client.as_caller()
+            self._judge.offenders.note(verdict.rule, api, became, caller, request.client_id)
             self._judge.write(_record(verdict, became, request, facts, client, self._judge.clock()))
+        return mode
 
 
 def _record(

@@ -114,7 +114,7 @@ class Gatekeeper:
             request = decode_request(frame, header)
         except RemoteProtocolError as error:
             # Kafka closes the connection on what it can't read; so does it with what we pass.
-            return Close(error.reason) if self._house.judge.enforces else Pass(plan.responder)
+            return Close(error.reason) if self._house.judge.modes.enforces else Pass(plan.responder)
         return self._judge(request, plan, [])
 
     def _examine_unknown(self, api_key: int, version: int, frame: bytes) -> Settled:

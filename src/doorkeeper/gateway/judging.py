@@ -74,9 +74,4 @@ class Judge:
         self.failures[type(error).__name__] += 1
         known = isinstance(error, DoorkeeperError)
         LOGGER.error("%s could not be judged: %s", what, error, exc_info=None if known else error)
-        return self.enforces if mode is None else mode is Mode.ENFORCE
-
-    @property
-    def enforces(self) -> bool:
-        """Whether any rule is enforced."""
-        return Mode.ENFORCE in (self.modes.default, *self.modes.by_kind.values())
+        return self.modes.enforces if mode is None else mode is Mode.ENFORCE

@@ -10,7 +10,7 @@ from typing import Final
 from doorkeeper.errors import InputError
 from doorkeeper.rules.names import GOVERNED
 from doorkeeper.rules.rulebook import Rulebook
-from doorkeeper.rules.verdict import Kind
+from doorkeeper.rules.verdict import Kind, RuleId
 
 CONFIG_CHANGE: Final = Kind.CONFIG_CHANGE
 
@@ -28,18 +28,33 @@ class Mode(StrEnum):
 
 IDENTIFIER_KINDS: Final = frozenset(GOVERNED)
 _KINDS: Final = IDENTIFIER_KINDS | {CONFIG_CHANGE}
+_NAMES: Final[Mapping[str, Kind | RuleId]] = {
+    **{rule.lower(): rule for rule in RuleId if rule.startswith("CONFIG_")},
+    **{str(kind): kind for kind in _KINDS},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """The mode of every kind of thing that is judged; each kind of identifier has one rule."""
+    """The mode of everything that is judged; each kind of identifier has one rule, config changes have many."""
 
     default: Mode = Mode.EVALUATE
     by_kind: Mapping[Kind, Mode] = field(default_factory=dict)
+    by_rule: Mapping[RuleId, Mode] = field(default_factory=dict)
+    """Of rules for config changes that have a mode of their own."""
 
     def of(self, kind: Kind) -> Mode:
         """The mode that counts for this kind."""
         return self.by_kind.get(kind, self.default)
+
+    def of_change(self, rule: RuleId) -> Mode:
+        """The mode that counts for a rule for config changes."""
+        return self.by_rule.get(rule, self.of(CONFIG_CHANGE))
+
+    @property
+    def enforces(self) -> bool:
+        """Whether any rule is enforced."""
+        return Mode.ENFORCE in (self.default, *self.by_kind.values(), *self.by_rule.values())
 
     @property
     def judges_identifiers(self) -> bool:
@@ -49,11 +64,12 @@ class Modes:
     @property
     def judges_configs(self) -> bool:
         """Whether config changes are looked at."""
-        return self.of(CONFIG_CHANGE) is not Mode.OFF
+        return any(mode is not Mode.OFF for mode in (self.of(CONFIG_CHANGE), *self.by_rule.values()))
 
     def describe(self) -> str:
         """One line for people: `evaluate (group_id: enforce)`."""
-        others = ", ".join(f"{kind}: {mode}" for kind, mode in sorted(self.by_kind.items()) if mode is not self.default)
+        own = [(str(name), mode) for name, mode in (*self.by_kind.items(), *self.by_rule.items())]
+        others = ", ".join(f"{name}: {mode}" for name, mode in sorted(own) if mode is not self.default)
         return f"{self.default} ({others})" if others else str(self.default)
 
 
@@ -65,19 +81,17 @@ def parse_mode(text: str) -> Mode:
         raise InputError(f"mode {text!r} is none of {', '.join(Mode)}") from None
 
 
-def parse_kind(text: str) -> Kind:
-    """A kind by its own name (`group_id`) or by its rule's (`GROUP_ID_TOO_LONG`).
+def parse_rule(text: str) -> Kind | RuleId:
+    """A kind by its own name (`group_id`) or by its rule's (`GROUP_ID_TOO_LONG`), or a rule for config changes.
 
     :raises InputError: when the gateway judges nothing of that name.
     """
-    name = text.strip().lower().removesuffix("_too_long")
-    try:
-        kind = Kind(name)
-    except ValueError:
-        kind = None
-    if kind not in _KINDS:
-        raise InputError(f"rule {text!r} is none of {', '.join(sorted(_KINDS))}")
-    return kind
+    name = text.strip().lower()
+    found = _NAMES.get(name) or _NAMES.get(name.removesuffix("_too_long"))
+    if found is None:
+        names = ", ".join(sorted(_KINDS))
+        raise InputError(f"rule {text!r} is none of {names}, and no rule for config changes")
+    return found
 
 
 def parse_modes(words: Iterable[str], given: Modes | None = None) -> Modes:
@@ -86,14 +100,16 @@ def parse_modes(words: Iterable[str], given: Modes | None = None) -> Modes:
     :raises InputError: for a word that is neither.
     """
     modes = given or Modes()
-    default, by_kind = modes.default, dict(modes.by_kind)
+    default, by_kind, by_rule = modes.default, dict(modes.by_kind), dict(modes.by_rule)
     for word in words:
         rule, equals, mode = word.rpartition("=")
-        if equals:
-            by_kind[parse_kind(rule)] = parse_mode(mode)
-        else:
+        if not equals:
             default = parse_mode(mode)
-    return Modes(default, by_kind)
+        elif isinstance(found := parse_rule(rule), Kind):
+            by_kind[found] = parse_mode(mode)
+        else:
+            by_rule[found] = parse_mode(mode)
+    return Modes(default, by_kind, by_rule)
 
 
 RULEBOOK: Final = Rulebook()

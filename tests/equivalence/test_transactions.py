@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import timedelta
 from typing import Any
@@ -25,15 +25,15 @@ from tests.cluster.transactional import (
     HandProducer,
     described,
 )
-from tests.kafka.plugin import KafkaFactory
+from tests.equivalence import both as both_sides
+from tests.equivalence.both import Both
 from tests.kafka.requests import Connection
 
-from doorkeeper import Doorkeeper
 from doorkeeper.wire.messages import api_name
+from doorkeeper.wire.registry import Door
 
 pytestmark = pytest.mark.kafka
 
-CONFIGS = {"transaction.state.log.num.partitions": "4", "offsets.topic.num.partitions": "4"}
 DESCRIBE_LOG_DIRS, METADATA, FIND_COORDINATOR = 35, 3, 10
 MOMENTS = {
     "throttle_time",
@@ -53,6 +53,9 @@ MOMENTS = {
 """Fields that name a place or a moment: they differ as two Kafkas do."""
 SECONDS = timedelta(seconds=30)
 NOBODY = 1 << 60
+OFFSETS = "__consumer_offsets"
+FOR_EVER = "-1"
+"""The records are old, and Kafka would begin to remove them after half a minute."""
 STRANGERS: list[dict[str, Any]] = [
     {"transactional_id": ""},
     {"transactional_id": "nobody"},
@@ -93,6 +96,9 @@ class Side:
         """An answer without what names a place or a moment, and with the producers by name."""
         if is_dataclass(value) and not isinstance(value, type):
             value = asdict(value)
+        if isinstance(value, dict) and value.get("topic") == OFFSETS:
+            # How many partitions the topic has is a setting.
+            return {"topic": OFFSETS, "partitions": len(value["partitions"])}
         if isinstance(value, dict):
             return {key: self._shown_field(key, one) for key, one in value.items() if key not in MOMENTS}
         if isinstance(value, tuple | list):
@@ -108,20 +114,18 @@ class Side:
 
 
 @pytest.fixture(scope="module")
-def both(kafka_cluster: KafkaFactory) -> Iterator[tuple[Connection, Connection]]:
-    theirs = kafka_cluster("transactions-over-the-wire", properties=CONFIGS)
-    with Doorkeeper(configs=CONFIGS) as ours:
-        host, _, port = ours.bootstrap_servers.partition(":")
-        with theirs.connect_broker() as one, Connection((host, int(port))) as other:
-            for connection in (one, other):
-                prepare(connection)
-            yield one, other
+def doors(both: Both) -> tuple[both_sides.Side, both_sides.Side]:
+    """The broker's door of either."""
+    sides = both[Door.BROKER]
+    for side in sides:
+        prepare(side.connection)
+    return sides
 
 
 def prepare(connection: Connection) -> None:
     """Let both warm up: a first transaction, with offsets, finds every coordinator loaded."""
     side = Side(connection, "warm-up")
-    create_topic(connection, "shared", partitions=2)
+    create_topic(connection, "shared", partitions=2, retention_ms=FOR_EVER)
     ask(connection, INIT_PRODUCER_ID, 4, transactional_id=None, producer_id=-1, producer_epoch=-1)
     for number in range(8):
         producer = side.producer(f"p{number}", 1)
@@ -282,15 +286,15 @@ def end_txn(side: Side, version: int) -> Iterator[Any]:
 
 
 def write_txn_markers(side: Side, version: int) -> Iterator[Any]:
-    create_topic(side.connection, side.topic)
+    create_topic(side.connection, side.topic, retention_ms=FOR_EVER)
     wait_for_topic(side)
 
-    def write(topic: str = side.topic, **changed: Any) -> Any:
+    def write(topic: str = side.topic, partitions: Sequence[int] = (0, 1), **changed: Any) -> Any:
         usual = {
             "producer_id": 77_000,
             "producer_epoch": 3,
             "transaction_result": False,
-            "topics": [{"name": topic, "partition_indexes": [0, 1]}],
+            "topics": [{"name": topic, "partition_indexes": partitions}],
             "coordinator_epoch": 5,
             "transaction_version": 0,
         }
@@ -303,7 +307,7 @@ def write_txn_markers(side: Side, version: int) -> Iterator[Any]:
     yield write(coordinator_epoch=6, transaction_result=True)
     yield write(transaction_version=2, coordinator_epoch=6)
     yield write("missing")
-    yield write("__consumer_offsets", producer_id=78_000)
+    yield write(OFFSETS, (0,), producer_id=78_000)
     yield side.ask(WRITE_TXN_MARKERS, version, markers=[])
     yield side.ask(DESCRIBE_PRODUCERS, 0, topics=[{"name": side.topic, "partition_indexes": [0, 1]}])
 
@@ -319,7 +323,7 @@ def wait_for_topic(side: Side) -> None:
 
 def tell(side: Side) -> HandProducer:
     """A topic of its own, with an aborted, a committed and an open transaction; returns the last producer."""
-    create_topic(side.connection, side.topic)
+    create_topic(side.connection, side.topic, retention_ms=FOR_EVER)
     wait_for_topic(side)
     for name, commit in (("aborts", False), ("commits", True)):
         producer = side.producer(name)
@@ -389,7 +393,7 @@ def describe_producers(side: Side, version: int) -> Iterator[Any]:
 
 
 def describe_log_dirs(side: Side, version: int) -> Iterator[Any]:
-    create_topic(side.connection, side.topic)
+    create_topic(side.connection, side.topic, retention_ms=FOR_EVER)
     wait_for_topic(side)
     for topics in ([{"topic": side.topic, "partitions": [0, 9]}], [{"topic": "missing", "partitions": [0]}], []):
         yield side.ask(DESCRIBE_LOG_DIRS, version, topics=topics)
@@ -428,8 +432,8 @@ STORIES: list[tuple[Story, int, range]] = [
         for version in versions
     ],
 )
-def test_the_story_goes_alike(both: tuple[Connection, Connection], story: Story, version: int) -> None:
+def test_the_story_goes_alike(doors: tuple[both_sides.Side, both_sides.Side], story: Story, version: int) -> None:
     name = str(uuid4())
-    theirs, ours = (Side(connection, name) for connection in both)
+    theirs, ours = (Side(door.connection, name) for door in doors)
     for place, (their_answer, our_answer) in enumerate(zip(story(theirs, version), story(ours, version), strict=True)):
         assert (place, ours.shown(our_answer)) == (place, theirs.shown(their_answer))

@@ -10,6 +10,7 @@ from doorkeeper.cluster.verdicts import Verdicts
 from doorkeeper.door.judge import LAWFUL, Exists, RequestVerdict, judge_request, nobody_knows
 from doorkeeper.door.judged import Keeper
 from doorkeeper.door.refusal import Partial, Refusal, refuse
+from doorkeeper.door.screen import Screen, screen_of
 from doorkeeper.door.verdicts import Caller
 from doorkeeper.rules.rulebook import Rulebook
 from doorkeeper.wire.cloning import with_plain_codes
@@ -28,9 +29,19 @@ class Watch:
         self._door = door
         self._verdicts = verdicts
         self._exists = exists
+        self._screens: dict[tuple[int, int], Screen] = {}
+        """By API and version: all that a lawful request meets."""
 
     def check(self, call: Call) -> Refusal | None:
         """What is refused of a request, and how; None for all that is let in."""
+        request = call.request
+        key = request[:2]
+        screen = self._screens.get(key)
+        if screen is None:
+            screen = self._screens[key] = screen_of(*key, Keeper.EMBEDDED)
+        return self._refusal(call) if screen(request.client_id, request.body) else None
+
+    def _refusal(self, call: Call) -> Refusal | None:
         request = call.request
         # A broker has judged what it sends on, and may know of groups that the controller knows nothing of.
         exists = nobody_knows if call.is_forwarded else self._exists

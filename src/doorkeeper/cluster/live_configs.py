@@ -52,7 +52,7 @@ _BY_KEY: Final[Mapping[str, Meaning]] = {
     "listeners": Meaning(Effect.STORED, "doors open and close at a restart"),
     "listener.security.protocol.map": Meaning(Effect.STORED, "read at a restart"),
     "num.network.threads": Meaning(Effect.NOT_APPLICABLE, "one event loop serves; there are no such threads"),
-    "sasl.mechanism.inter.broker.protocol": Meaning(Effect.NOT_APPLICABLE, "brokers talk to the controller alone"),
+    "sasl.mechanism.inter.broker.protocol": Meaning(Effect.NOT_APPLICABLE, "brokers do not log in to each other"),
     "sasl.enabled.mechanisms": Meaning(Effect.LIVE, "new connections log in with them"),
     "sasl.jaas.config": Meaning(Effect.LIVE, "new connections log in as its users, at a listener with PLAIN"),
     IDENTIFIER_LIMIT: Meaning(Effect.LIVE, "the next request is judged by it"),

@@ -1,16 +1,22 @@
-"""The other brokers of the cluster, as one of them reaches them: through the listener that is for brokers."""
+"""The other brokers of the cluster, as one of them reaches them.
+
+Brokers do not log in to each other: where the listener between brokers asks for that, another without is taken.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from doorkeeper.cluster.broker.channel import NodeChannel
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.messages import Values
 from doorkeeper.errors import NetworkError
 from doorkeeper.wire.registry import VersionRange
+
+PLAINTEXT: Final = 0
+"""Kafka's number (SecurityProtocol)."""
 
 
 class BrokerPeers:
@@ -40,9 +46,12 @@ class BrokerPeers:
 
     def _locate(self, broker_id: int) -> tuple[str, int]:
         broker = self._image().cluster.brokers.get(broker_id)
-        if broker is None or broker.fenced or self._listener not in broker.listeners:
+        if broker is None or broker.fenced:
             raise NetworkError(f"broker {broker_id} is not there")
-        found = broker.listeners[self._listener]
+        plain = {name: one for name, one in broker.listeners.items() if one.security_protocol == PLAINTEXT}
+        found = plain.get(self._listener) or next(iter(plain.values()), None)
+        if found is None:
+            raise NetworkError(f"broker {broker_id} has no listener that asks for no login")
         return found.host, found.port
 
     async def close(self) -> None:

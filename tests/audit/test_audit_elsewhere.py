@@ -21,7 +21,7 @@ from tests.spark.plugin import spark_is_missing
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 120
 AUDIT_SECONDS = 600
-SMALL = ("-Xmx300m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+SMALL = ("-Dspark.master.rest.enabled=false", "-Xmx300m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 CONF = {
     "spark.driver.memory": "500m",
     "spark.executor.memory": "500m",
@@ -79,7 +79,7 @@ def node(folder: Path, name: str, *arguments: str) -> Iterator[Path]:
             ["java", *SMALL, "-cp", f"{home / 'jars'}/*", *arguments],
             stdout=out,
             stderr=subprocess.STDOUT,
-            env=environment() | {"SPARK_HOME": str(home)},
+            env=environment() | {"SPARK_HOME": str(home), "SPARK_SCALA_VERSION": "2.13"},  # as load-spark-env.sh does
             cwd=folder,
         )
     try:

@@ -44,7 +44,7 @@ PLACES: Final = frozenset(
 """Fields that name a place or a moment: they differ as two Kafkas do."""
 UNREADABLE: Final = frozenset((38, 39, 40))
 """Kafka answers with times before 1970, which kio does not read: only the error code, which is first, is compared."""
-CLOSED: Final = "the connection was closed"
+CLOSED: Final = "no answer, or a closed connection"
 UNKNOWN_MEMBER: Final = 25
 WAKING_SECONDS: Final = 60
 
@@ -65,7 +65,7 @@ class Side:
             if api_key in UNREADABLE:
                 return self._code(api_key, version, values)
             message = ask(self.connection, api_key, version, **values)
-        except ConnectionError:
+        except OSError:  # a late answer would be taken for the next one's
             self.connection.close()
             self.connection = Connection(self._address)
             return CLOSED

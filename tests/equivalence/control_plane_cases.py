@@ -199,7 +199,8 @@ CASES: Final[tuple[Case, ...]] = (
            differs=("entries",), because=NULL)
       for kind, way, name in (("nonsense", 0, "a"), ("user", 9, "a"), ("user", 0, None))),
     Case(49, BOTH, quota({"client-id": ODD}, "producer_byte_rate", 1024)),
-    Case(49, BOTH, quota({"user": None, "client-id": None}, "request_percentage", 12.5)),
+    # Large enough to throttle nobody: it is in force from then on.
+    Case(49, BOTH, quota({"user": None, "client-id": None}, "request_percentage", 1_000_000.5)),
     Case(49, BOTH, quota({"user": "u"}, "producer_byte_rate", 0.5)),
     Case(49, BOTH, quota({"user": "u"}, "nonsense", 1)),
     Case(49, BOTH, quota({"ip": "no address"}, "connection_creation_rate", 1)),

@@ -20,7 +20,7 @@ from tests.compat.conftest import CONFIGS
 from tests.compat.java_tools import Tools
 from tests.gateway.running import HOST, ThreadedGateway, wait_until
 from tests.kafka.cluster import plan
-from tests.kafka.requests import make_request
+from tests.kafka.requests import live_brokers, make_request
 
 from doorkeeper.client import Admin, NewTopic
 from doorkeeper.gateway.address_table import NodeKind
@@ -77,6 +77,7 @@ class Behind:
 
     bootstrap_servers: str
     bootstrap_controllers: str
+    gateway: ThreadedGateway
 
     def admin(self) -> Admin:
         return Admin(self.bootstrap_servers)
@@ -94,6 +95,20 @@ def has_coordinator(gateway: ThreadedGateway) -> bool:
         return bool(described.groups[0].error_code == 0)
 
 
+def is_known_everywhere(gateway: ThreadedGateway, topic: str) -> bool:
+    """Whether every broker has heard of a new topic: each is told by itself."""
+    with gateway.connect() as connection:
+        brokers = live_brokers(connection)
+    return all(is_known(gateway, node_id, topic) for node_id in brokers)
+
+
+def is_known(gateway: ThreadedGateway, node_id: int, topic: str) -> bool:
+    with gateway.connect(NodeKind.BROKER, node_id) as connection:
+        asked = make_request(3, 4, topics=[{"name": topic}], allow_auto_topic_creation=False)
+        (told,) = connection.call(asked).topics
+    return not told.error_code and not any(one.error_code for one in told.partitions)
+
+
 @pytest.fixture(scope="session")
 def running(kafka_cluster: KafkaFactory) -> Iterator[Behind]:
     kafka = kafka_cluster("gateway-compat", nodes=plan(2), properties={**CONFIGS, **ACLS})
@@ -102,7 +117,7 @@ def running(kafka_cluster: KafkaFactory) -> Iterator[Behind]:
     controllers = ("--upstream-controllers", f"{host}:{port}", "--listen-controllers", f"{HOST}:0")
     with ThreadedGateway(*brokers, *controllers) as gateway:
         wait_until(lambda: has_coordinator(gateway))
-        yield Behind(gateway.bootstrap_servers, f"{HOST}:{gateway.port(NodeKind.CONTROLLER)}")
+        yield Behind(gateway.bootstrap_servers, f"{HOST}:{gateway.port(NodeKind.CONTROLLER)}", gateway)
 
 
 @pytest.fixture(scope="session")
@@ -121,4 +136,5 @@ def topic(running: Behind) -> str:
             (await admin.create_topics([NewTopic(name, 2)])).require()
 
     asyncio.run(create())
+    wait_until(lambda: is_known_everywhere(running.gateway, name))
     return name

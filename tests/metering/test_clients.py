@@ -98,6 +98,28 @@ def test_who_speaks_stays() -> None:
     assert [key for key, _ in book.measured(HOUR + 1)] == [(QuotaType.PRODUCE, "", "a", False)]
 
 
+def test_what_a_client_does_again_after_an_hour_is_shown_again() -> None:
+    book = ClientBook()
+    use(book, "a", 0)
+    meter = book.find("ANONYMOUS", "a", 0)
+    book.fetch(meter).record(100, HOUR)
+    meter.last_ms = HOUR
+    book.expire(HOUR + 1)
+    assert [key.kind for key, _ in book.measured(HOUR + 1)] == [QuotaType.FETCH]
+    use(book, "a", HOUR + 2)
+    assert {key.kind for key, _ in book.measured(HOUR + 2)} == {QuotaType.FETCH, QuotaType.PRODUCE}
+
+
+def test_a_quota_that_clients_share_is_one_after_an_hour_without_its_use() -> None:
+    book = ClientBook()
+    book.change_quotas({("ANONYMOUS", None): {"producer_byte_rate": 10.0}})
+    use(book, "a", 0)
+    book.find("ANONYMOUS", "a", 0).last_ms = HOUR
+    book.expire(HOUR + 1)
+    assert use(book, "a", HOUR + 2, size=10_000) > 0
+    assert use(book, "b", HOUR + 2, size=1) > 0
+
+
 def test_room_that_is_free_again_is_used() -> None:
     book = ClientBook(limit=1)
     use(book, "a", 0)

@@ -109,6 +109,14 @@ class ClientMeter:
         self.is_free = False
         """Whether it is known that no quota binds its producing."""
 
+    def forget(self, gone: set[int]) -> None:
+        """Let go of sensors, given by their identities, that are shown no longer."""
+        self.produce = None if id(self.produce) in gone else self.produce
+        self.fetch = None if id(self.fetch) in gone else self.fetch
+        self.request = None if id(self.request) in gone else self.request
+        self.mutation = None if id(self.mutation) in gone else self.mutation
+        self.is_free = self.is_free and self.produce is not None and self.request is not None
+
     def absorb(self, other: ClientMeter) -> None:
         """Count what another has used as one's own."""
         self.requests += other.requests
@@ -239,8 +247,15 @@ class ClientBook:
             meter = self._unlisted.pop(key)
             meter.epoch = _GONE
             self.other.absorb(meter)
-        for name in [name for name, sensor in self._sensors.items() if now_ms - sensor.last_ms > IDLE_MS]:
-            del self._sensors[name]
+        self._drop({name for name, sensor in self._sensors.items() if now_ms - sensor.last_ms > IDLE_MS})
+
+    def _drop(self, names: set[SensorKey]) -> None:
+        """Forget sensors; a client that is here still, and does such a thing again, gets a new one that is shown."""
+        if not names:
+            return
+        gone = {id(self._sensors.pop(name)) for name in names}
+        for meter in (*self._meters.values(), *self._unlisted.values(), self.other):
+            meter.forget(gone)
 
     # --- sensors -------------------------------------------------------------------------------------------------
 

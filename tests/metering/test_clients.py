@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from doorkeeper.metering import clients
 from doorkeeper.metering.clients import IDLE_MS, NANOSECONDS_TO_PERCENT, OTHER, ClientBook
 from doorkeeper.metering.samples import Windows
-from doorkeeper.rules.client_id import QuotaType
+from doorkeeper.rules.client_id import DEFAULT, QuotaType
 
 HOUR = IDLE_MS
 
@@ -33,6 +33,33 @@ def test_clients_beyond_the_limit_are_counted_as_others() -> None:
     assert shown(book) == {"a": 2, "b": 1, OTHER: 2}
     assert book.refused == 2
     assert {key[2] for key, _ in book.measured(0)} == {"a", "b", OTHER}
+
+
+def test_client_ids_together_have_no_more_characters_than_lawful_ones() -> None:
+    book = ClientBook(limit=100)
+    lawful = [f"{number:249}" for number in range(100)]
+    for client_id in lawful:
+        use(book, client_id, 0)
+    assert set(shown(book)) == set(lawful)
+    book.expire(HOUR + 1)
+    for number in range(100):
+        use(book, f"{number:30000}", HOUR + 1)
+    assert shown(book) == {OTHER: 100}
+    assert book.refused == 100
+    use(book, "a", HOUR + 1)
+    assert shown(book)["a"] == 1
+
+
+def test_unlisted_client_ids_together_have_no_more_characters_than_lawful_ones() -> None:
+    book = ClientBook(limit=0)
+    book.change_quotas({(None, DEFAULT): {"producer_byte_rate": 1.0}})
+    for number in range(200):
+        use(book, f"{number:30000}", number)
+    assert sum(len(client_id) for _, client_id in book._unlisted) == book.unlisted_characters
+    assert 0 < book.unlisted_characters <= clients.UNLISTED_LIMIT * 249
+    assert shown(book) == {OTHER: 200}
+    book.expire(HOUR + 200)
+    assert book.unlisted_characters == 0
 
 
 def test_a_client_that_is_called_other_is_not_taken_for_the_others() -> None:

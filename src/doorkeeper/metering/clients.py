@@ -3,7 +3,8 @@
 Clients are told apart by their raw names; there are at most so many that have series of their own (`limit`), and who
 comes later is counted under `<other>`, which no client can be called by: sanitised names have no angle brackets, and
 quoted ones stand in quotes. A quota binds whom it names all the same: latecomers with a limit have sensors that are
-not shown, the longest silent of which make room for others.
+not shown, the longest silent of which make room for others. Client ids may have tens of thousands of characters, and
+each is told many times: all of them together have no more than as many lawful ones may have.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from doorkeeper.metering.quotas import (
 from doorkeeper.metering.samples import QUOTA_WINDOWS, Windows
 from doorkeeper.metering.sensors import MutationSensor, QuotaSensor
 from doorkeeper.rules.client_id import QuotaType
+from doorkeeper.rules.names import MAX_NAME_LENGTH
 
 SERIES_LIMIT: Final = 10_000
 UNLISTED_LIMIT: Final = 10_000
@@ -133,6 +135,8 @@ class ClientBook:
         self.windows = windows
         self.limit = limit
         self.epoch = 0
+        self.characters = self.unlisted_characters = 0
+        """Of the client ids with series of their own, and of those without that are remembered."""
         self.refused = 0
         """How often a client found no room for series of its own."""
         self._tables = dict.fromkeys(_KEYS, QuotaTable({}))
@@ -214,14 +218,17 @@ class ClientBook:
 
     def _admit(self, key: tuple[str, str], now_ms: int) -> ClientMeter:
         user, client_id = key
-        if len(self._meters) < self.limit:
+        length = len(client_id)
+        if _fits(len(self._meters), self.characters + length, self.limit):
+            self.characters += length
             meter = self._meters[key] = ClientMeter(user, client_id, epoch=self.epoch, now_ms=now_ms)
             return meter
         self.refused += 1
         if all(table.find(user, client_id).limit is None for table in self._tables.values()):
             return self.other
-        if len(self._unlisted) >= UNLISTED_LIMIT:
+        while self._unlisted and not _fits(len(self._unlisted), self.unlisted_characters + length, UNLISTED_LIMIT):
             self._make_room(now_ms)
+        self.unlisted_characters += length
         meter = self._unlisted[key] = ClientMeter(user, client_id, epoch=self.epoch, now_ms=now_ms, listed=False)
         return meter
 
@@ -233,7 +240,11 @@ class ClientBook:
             if now_ms - meter.last_ms > busy_ms:
                 break
             self._unlisted.move_to_end(key)
-        _, meter = self._unlisted.popitem(last=False)
+        self._forget_unlisted(next(iter(self._unlisted)))
+
+    def _forget_unlisted(self, key: tuple[str, str]) -> None:
+        meter = self._unlisted.pop(key)
+        self.unlisted_characters -= len(meter.client_id)
         self._settle_notes(meter)
         meter.epoch = _GONE
         self.other.absorb(meter)
@@ -242,11 +253,11 @@ class ClientBook:
         """Forget who has been silent for an hour."""
         self.settle()
         for key in [key for key, meter in self._meters.items() if now_ms - meter.last_ms > IDLE_MS]:
-            self._meters.pop(key).epoch = _GONE
-        for key in [key for key, meter in self._unlisted.items() if now_ms - meter.last_ms > IDLE_MS]:
-            meter = self._unlisted.pop(key)
+            meter = self._meters.pop(key)
+            self.characters -= len(meter.client_id)
             meter.epoch = _GONE
-            self.other.absorb(meter)
+        for key in [key for key, meter in self._unlisted.items() if now_ms - meter.last_ms > IDLE_MS]:
+            self._forget_unlisted(key)
         self._drop({name for name, sensor in self._sensors.items() if now_ms - sensor.last_ms > IDLE_MS})
 
     def _drop(self, names: set[SensorKey]) -> None:
@@ -325,3 +336,8 @@ class ClientBook:
             rest.absorb(meter)
         if rest.requests:
             yield rest, True
+
+
+def _fits(clients: int, characters: int, limit: int) -> bool:
+    """Whether there is room for one more client, with whom the client ids have so many characters."""
+    return clients < limit and characters <= limit * MAX_NAME_LENGTH

@@ -186,6 +186,14 @@ class TestRotation:
         assert path.read_text() == "c\n"
         assert old_texts(path) == ["a" * 49 + "\n" + "b" * 49 + "\n"]
 
+    @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+    def test_old_files_are_for_the_same_readers(self, log: LineLog, path: Path, mode: int) -> None:
+        path.chmod(mode)
+        self.write(log, "a" * 80, "b" * 80)
+        log.close()
+        (old,) = RotatedFile(path, Rotation()).old_files()
+        assert (old.suffix, stat.S_IMODE(old.stat().st_mode)) == (".gz", mode)
+
     def test_a_line_longer_than_a_file_is_written_whole(self, log: LineLog, path: Path) -> None:
         self.write(log, "a" * 300, "b")
         log.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -136,13 +137,15 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def _compress(path: Path) -> None:
-    """Replace a file by its gzipped form; a reader never sees half of it."""
+    """Replace a file by its gzipped form, for the same readers; they never see half of it."""
     import gzip  # not needed before the first file is full
 
     part = path.with_name(path.name + _PART)
     try:
-        with path.open("rb") as plain, gzip.open(part, "wb", compresslevel=COMPRESS_LEVEL) as packed:
-            shutil.copyfileobj(plain, packed)
+        with path.open("rb") as plain, part.open("wb") as bare:
+            os.fchmod(bare.fileno(), stat.S_IMODE(os.fstat(plain.fileno()).st_mode))
+            with gzip.open(bare, "wb", compresslevel=COMPRESS_LEVEL) as packed:
+                shutil.copyfileobj(plain, packed)
         part.replace(path.with_name(path.name + ".gz"))
     except OSError:
         part.unlink(missing_ok=True)

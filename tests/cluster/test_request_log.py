@@ -83,6 +83,15 @@ def test_logs_one_listener_only_if_told_so(tmp_path: Path) -> None:
     assert [one.name for one in (tmp_path / "log").iterdir()] == ["kafka-request-1-CONTROLLER.log"]
 
 
+def test_a_listener_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    arguments = ("--request-log", str(tmp_path / "log"), "--request-log-listener", "PLAIN")
+    with ServeProcess("--port", "0", "--data", str(tmp_path / "data"), *arguments) as serve:
+        _, errors = serve.process.communicate(timeout=30)
+    assert serve.process.returncode == 3
+    assert "can't log requests of PLAIN: the listeners are CONTROLLER, PLAINTEXT" in errors
+    assert not (tmp_path / "data").exists()
+
+
 @pytest.mark.parametrize("sample", ["0", "1.5", "much"])
 def test_a_share_that_is_none_is_refused(tmp_path: Path, sample: str) -> None:
     with ServeProcess("--data", str(tmp_path), "--request-log", str(tmp_path), "--request-log-sample", sample) as serve:

@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from doorkeeper.cli.properties_file import load_properties
-from doorkeeper.cli.serve_metrics import REQUEST_LOG_OPTIONS, metrics_options, metrics_served, request_log_wish
+from doorkeeper.cli.serve_metrics import (
+    REQUEST_LOG_OPTIONS,
+    metrics_options,
+    metrics_served,
+    request_log_wish,
+    require_listeners,
+)
 from doorkeeper.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,6 +81,7 @@ def command(
     except BadConfigurationError as error:
         name = "the configuration" if file is None else str(file)
         raise InputError("\n  ".join([f"{name} is refused:", *error.faults])) from None
+    require_listeners(log, configs)
     verdicts = _verdicts(verdict_log)
     try:
         run(_serve(NodeProcess(configs, verdicts, request_log=log), configs, format_, (metrics_host, metrics_port)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -14,6 +14,7 @@ from doorkeeper.errors import InputError
 if TYPE_CHECKING:
     from doorkeeper.cluster.process import NodeProcess
     from doorkeeper.cluster.request_log import RequestLogWish
+    from doorkeeper.cluster.server_config import NodeConfig
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -54,6 +55,18 @@ def request_log_wish(
     from doorkeeper.cluster.request_log import RequestLogWish
 
     return RequestLogWish(request_log, request_log_sample, listeners=frozenset(request_log_listeners))
+
+
+def require_listeners(wish: RequestLogWish | None, configs: Sequence[NodeConfig]) -> None:
+    """Every listener that is to be logged is there.
+
+    :raises InputError: otherwise, for nothing would be logged.
+    """
+    known = {one.listener for config in configs for one in (*config.listeners, *config.controller_listeners)}
+    unknown = set() if wish is None else wish.listeners - known
+    if unknown:
+        names = f"{', '.join(sorted(unknown))}: the listeners are {', '.join(sorted(known))}"
+        raise InputError(f"can't log requests of {names}")
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -42,6 +43,19 @@ def connection(cluster: RunningCluster) -> Iterator[Connection]:
 
 def find(connection: Connection, *keys: str, key_type: int = 0) -> Any:
     return ask(connection, FIND_COORDINATOR, 6, key_type=key_type, coordinator_keys=keys).coordinators
+
+
+def test_that_there_can_be_no_groups_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        caplog.at_level(logging.WARNING, "doorkeeper.broker"),
+        RunningCluster(tmp_path, overrides={"offsets.topic.replication.factor": "3"}) as cluster,
+        cluster.connect() as connection,
+    ):
+        for _ in range(2):
+            assert find(connection, "any")[0].error_code == ErrorCode.coordinator_not_available
+    (said,) = [one.getMessage() for one in caplog.records if "was not created" in one.getMessage()]
+    assert said.startswith("topic '__consumer_offsets' was not created: ")
+    assert "gateway" in said
 
 
 def join(connection: Connection, group: str, member: str = "", version: int = 9) -> Any:

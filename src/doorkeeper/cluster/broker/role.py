@@ -72,6 +72,7 @@ class BrokerRole:
         self._channel = channel
         self._started = asyncio.Event()
         self._being_created: dict[str, asyncio.Task[None]] = {}
+        self._said_not_created: set[str] = set()
 
     @property
     def node_id(self) -> int:
@@ -137,9 +138,16 @@ class BrokerRole:
         except (NetworkError, ProtocolError) as error:
             LOGGER.warning("a topic was not created: %s", error)
             return
-        code = response.topics[0].error_code
-        if code and code != ErrorCode.topic_already_exists:
-            LOGGER.info("a topic was not created: %s", ErrorCode(code).name)
+        answer = response.topics[0]
+        if answer.error_code and answer.error_code != ErrorCode.topic_already_exists:
+            self._say_not_created(name, answer.error_message or ErrorCode(answer.error_code).name)
+
+    def _say_not_created(self, name: str, reason: str) -> None:
+        """Without an internal topic no group or transaction ever begins: that is said aloud, once."""
+        aloud = internal_topic(self.config, name) is not None and name not in self._said_not_created
+        if aloud:
+            self._said_not_created.add(name)
+        LOGGER.log(logging.WARNING if aloud else logging.INFO, "topic %r was not created: %s", name, reason)
 
     def stop_waiting(self) -> None:
         """Answer the requests that wait for something to happen: the broker is about to stop."""

@@ -21,7 +21,7 @@ from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.log_dir import (
     MetaProperties,
 )
-from doorkeeper.cluster.metadata_log import KEPT_SNAPSHOTS, MAX_BATCH_BYTES, MetadataLog
+from doorkeeper.cluster.metadata_log import KEPT_SNAPSHOTS, MAX_BATCH_BYTES, MAX_EPOCH, MetadataLog
 from doorkeeper.cluster.snapshot import SnapshotId, list_snapshots, read_snapshot, write_snapshot
 from doorkeeper.errors import RecordError, ReplayError, StorageError
 from doorkeeper.wire.metadata import types
@@ -151,6 +151,12 @@ class TestEpochs:
     def test_an_epoch_that_was_promised_is_never_used_again(self, log: MetadataLog, directory: Path) -> None:
         (directory / "quorum-state").write_text('{"leaderEpoch": 9}')
         assert reopen(directory).begin_epoch(NOW) == 10
+
+    def test_refuses_a_directory_whose_epoch_is_the_last_there_can_be(self, log: MetadataLog) -> None:
+        log.epoch = MAX_EPOCH - 1
+        assert log.begin_epoch(NOW) == MAX_EPOCH
+        with pytest.raises(StorageError, match="no epoch can follow 2147483647"):
+            log.begin_epoch(NOW)
 
     @pytest.mark.parametrize("text", ["", "[]", "{}", '{"leaderEpoch":"x"}', "\ufffd"])
     def test_refuses_a_damaged_quorum_state(self, log: MetadataLog, directory: Path, text: str) -> None:

@@ -49,6 +49,7 @@ LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
 PARTITION_METADATA: Final = "partition.metadata"
 METADATA_TOPIC_ID: Final = UUID(int=1)
 MEBIBYTES: Final = 1024 * 1024
+MAX_EPOCH: Final = 2**31 - 1
 MAX_BATCH_BYTES: Final = 8 * MEBIBYTES
 """KafkaRaftClient.MAX_BATCH_SIZE_BYTES: Kafka's readers take no larger batch."""
 KEPT_SNAPSHOTS: Final = 2
@@ -214,6 +215,8 @@ class MetadataLog:
     def begin_epoch(self, now: int) -> int:
         """Become leader: a new epoch, said in `quorum-state` and by a LeaderChangeMessage; both are on disk after."""
         epoch = self.epoch + 1
+        if epoch > MAX_EPOCH:
+            raise StorageError(f"{self._directory} is damaged: no epoch can follow {self.epoch}")
         self._save_quorum_state(epoch)
         self.epoch = epoch
         voter = (LeaderVoter(voter_id=self._node_id),)

@@ -1,13 +1,14 @@
 """The suites of the embedded cluster's clients, through a gateway that enforces, before a real Kafka.
 
 A real broker shows what was changed a moment later than the embedded one, which these suites count on: so a test that
-fails has a second and a third chance.
+fails is tried again for a bounded time.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from uuid import uuid4
 import pytest
 from tests.compat.conftest import CONFIGS
 from tests.compat.java_tools import Tools
-from tests.gateway.running import HOST, ThreadedGateway, wait_until
+from tests.gateway.running import HOST, POLL_SECONDS, WAIT_SECONDS, ThreadedGateway, wait_until
 from tests.kafka.cluster import plan
 from tests.kafka.requests import live_brokers, make_request
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from tests.kafka.tools import KafkaTools
 
 HERE = Path(__file__).parent
-CHANCES = 3
 ACLS = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
@@ -59,10 +59,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if pyfuncitem.path.parent != HERE:
         return None
-    for _ in range(CHANCES - 1):
+    deadline = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline:
         with suppress(Exception):
             call(pyfuncitem)
             return True
+        time.sleep(POLL_SECONDS)
     call(pyfuncitem)
     return True
 

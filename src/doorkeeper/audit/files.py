@@ -23,7 +23,7 @@ from doorkeeper.rules.javatext import escape_for_display
 MEBIBYTE: Final = 1024 * 1024
 LARGEST_RANGE: Final = 256 * MEBIBYTE
 SMALLEST_RANGE: Final = 8 * MEBIBYTE  # below this a task costs more than it reads
-RANGES_PER_TASK_SLOT: Final = 4  # so that no slot waits long for the last range
+RANGES_PER_TASK_SLOT: Final = 2  # so that no slot waits long for the last range
 
 _URI: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _GLOB: Final = re.compile(r"[*?\[]")

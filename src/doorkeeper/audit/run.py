@@ -21,15 +21,17 @@ from doorkeeper.audit.schemas import SourceKind
 from doorkeeper.audit.session import task_slots
 from doorkeeper.audit.sources import Inputs, find_inputs
 from doorkeeper.audit.stages import (
-    count_read,
+    FEW_ROWS,
+    count_totals,
     find,
     find_alike,
+    gathered,
     only_once,
     summarise_sightings,
     with_judgements,
     with_places,
 )
-from doorkeeper.audit.summarising import Frame, Read, summarise
+from doorkeeper.audit.summarising import Frame, Read, Told, summarise
 from doorkeeper.audit.summary import Summary
 from doorkeeper.audit.tables import TableFormat, Tables
 from doorkeeper.rules.config_request import ResourceType
@@ -86,19 +88,25 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Progress) ->
     """
     inputs = find_inputs(options.sources)
     progress.found(inputs)
-    rows = read_rows(spark, inputs, options)
-    rows = rows.persist()
+    rows, split = read_rows(spark, inputs, options)
+    rows = rows.persist()  # before all else: whatever asks the same rows twice would read the sources twice
     try:
         with progress.stage("reading", inputs.total_bytes) as stage:
-            stage.lines = count_read(rows)
+            totals = count_totals(rows)
+            stage.lines = totals.read
+        placed = with_places(rows) if split else rows
+        # A Delta table also holds what earlier runs have seen: nobody knows how much.
+        few = totals.rows <= FEW_ROWS and options.table_format is TableFormat.PARQUET
         judge = Judge(options.rulebook, known_configs(spark, inputs, options))
         tables = Tables(spark, options.out, options.table_format)
         with progress.stage("judging"):
-            sightings = tables.save_sightings(summarise_sightings(rows), rows)
+            sightings = gathered(tables.save_sightings(summarise_sightings(placed), rows), few=few)
             judged = with_judgements(only_once(sightings), judge).persist()
             findings = tables.save_findings(find(judged).unionByName(find_alike(sightings)))
+            findings = gathered(findings, few=few)
         with progress.stage("summing up"):
-            summary = summarise(rows, sightings, judged, findings, _frame(inputs, options), enforced(options.rulebook))
+            told = Told(totals, placed, sightings, judged, findings)
+            summary = summarise(told, _frame(inputs, options), enforced(options.rulebook))
             judged.unpersist()
     finally:
         rows.unpersist()
@@ -111,20 +119,20 @@ def enforced(rulebook: Rulebook) -> list[str]:
     return [kind.value for kind in Kind if kind is Kind.CONFIG_CHANGE or rulebook.enforces(kind)]
 
 
-def read_rows(spark: SparkSession, inputs: Inputs, options: AuditOptions) -> DataFrame:
-    """The sightings of all sources, with their places in the files."""
+def read_rows(spark: SparkSession, inputs: Inputs, options: AuditOptions) -> tuple[DataFrame, bool]:
+    """The sightings of all sources, and whether a file is read in parts, so that their lines want places."""
     slots = task_slots(spark)
     parts = []
+    split = False
     for kind in inputs.files:
         ranges = inputs.ranges(kind, slots)
-        rows = read_sightings(spark, kind, ranges, options.read_options)
-        several = len({one.file for one in ranges}) < len(ranges)
-        parts.append(with_places(rows) if several else rows)
+        parts.append(read_sightings(spark, kind, ranges, options.read_options))
+        split = split or len({one.file for one in ranges}) < len(ranges)
     if inputs.topics:
         from doorkeeper.audit.topics import read_topic
 
         parts.extend(read_topic(spark, topic, options) for topic in inputs.topics)
-    return reduce(lambda one, other: one.unionByName(other), parts)
+    return reduce(lambda one, other: one.unionByName(other), parts), split
 
 
 def known_configs(spark: SparkSession, inputs: Inputs, options: AuditOptions) -> KnownConfigs:

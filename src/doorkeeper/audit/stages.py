@@ -6,7 +6,8 @@ maxima over keys. A skewed key is one row per range by then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import Window
@@ -24,19 +25,25 @@ HOUR: Final = "hour"
 _COUNTED: Final = ("range_start", "line", "count", "first_seen", "last_seen")
 SIGHTING_KEY: Final = tuple(name for name in SIGHTINGS.names if name not in _COUNTED)
 _SAME_REQUEST: Final = ("source", "kind", "value", "value_hex", "where", "api", "api_version", "client_id", "principal")
+FEW_ROWS: Final = 500_000  # that one task does faster than shuffles would spread them
 MOST_ALIKE: Final = 5  # other client ids that are named
 LOSSY: Final = "[^A-Za-z0-9._-]"
 """What an exporter that replaces special characters makes `_` of."""
 
 
 def with_places(rows: DataFrame) -> DataFrame:
-    """Lines counted from the beginning of the file: readers count from the beginning of their range."""
+    """Lines counted from the beginning of the file: readers count from the beginning of their range.
+
+    :param rows: persisted, or else they are read twice.
+    """
     reads = rows.where((F.col("entry") == Entry.TOTAL.value) & (F.col("outcome") == Outcome.READ.value))
+    reads = reads.select("file", "range_start", "count").coalesce(1)  # one row per range: not worth a shuffle
     before = Window.partitionBy("file").orderBy("range_start").rowsBetween(Window.unboundedPreceding, -1)
     ranges = (
         reads.groupBy("file", "range_start")
         .agg(F.sum("count").alias("lines"))
         .withColumn("before", F.coalesce(F.sum("lines").over(before), F.lit(0)))
+        .where(F.col("before") > 0)
         .select("file", "range_start", "before")
     )
     placed = rows.join(F.broadcast(ranges), ["file", "range_start"], "left")
@@ -114,9 +121,10 @@ def find_alike(summary: DataFrame) -> DataFrame:
     merged = clients.groupBy("shown").agg(
         F.array_sort(F.collect_set("client_id")).alias("alike"),
         F.max(F.when(F.col("client_id") != F.col("shown"), 1).otherwise(0)).alias("special"),
+        F.collect_list(F.struct("source", "client_id", "count")).alias("clients"),
     )
     merged = merged.where((F.size("alike") > 1) & (F.col("special") == 1))
-    found = clients.join(merged, "shown")
+    found = merged.select("shown", "alike", F.inline("clients"))
     others = F.slice(F.array_remove(F.col("alike"), F.col("client_id")), 1, MOST_ALIKE)
     values = {
         "rule": F.lit(RuleId.CLIENT_ID_LOOKS_ALIKE.value),
@@ -144,16 +152,46 @@ def _column(name: str, values: dict[str, Column]) -> Column:
     return F.lit(None).cast(kind).alias(name)
 
 
-def count_read(rows: DataFrame) -> int:
-    """How many lines and records were read: the question that makes Spark read them."""
-    read = rows.where((F.col("entry") == Entry.TOTAL.value) & (F.col("outcome") == Outcome.READ.value))
-    return int(read.agg(F.coalesce(F.sum("count"), F.lit(0))).collect()[0][0])
+def gathered(frame: DataFrame, *, few: bool) -> DataFrame:
+    """A frame of few rows in one partition: then no step after it shuffles.
+
+    Each shuffle costs a job or two, and these cost more than a single task needs for all of it.
+    """
+    return frame.coalesce(1) if few else frame
 
 
-def read_totals(rows: DataFrame) -> DataFrame:
-    """What became of lines and records, by source and reason."""
-    totals = rows.where(F.col("entry") == Entry.TOTAL.value)
-    return totals.groupBy("source", "outcome", "reason").agg(F.sum("count").alias("count"))
+@dataclass(frozen=True, slots=True)
+class ReadTotals:
+    """What became of all that was read."""
+
+    counts: Mapping[tuple[str, str], Mapping[str, int]]
+    """(source, outcome) to counts by reason."""
+    rows: int
+    """How many rows of SIGHTINGS the readers made of it."""
+
+    def of(self, source: str, outcome: Outcome) -> Mapping[str, int]:
+        """The lines or records of a source with an outcome, by reason."""
+        return self.counts.get((source, outcome.value), {})
+
+    @property
+    def read(self) -> int:
+        """All lines and records."""
+        by_reason = (counts for (_, outcome), counts in self.counts.items() if outcome == Outcome.READ)
+        return sum(sum(counts.values()) for counts in by_reason)
+
+
+def count_totals(rows: DataFrame) -> ReadTotals:
+    """What became of lines and records: the question that makes Spark read them."""
+    outcome = F.when(F.col("entry") == Entry.TOTAL.value, F.col("outcome"))
+    reason = F.when(F.col("entry") == Entry.TOTAL.value, F.col("reason"))
+    grouped = rows.groupBy("source", outcome.alias("outcome"), reason.alias("reason"))
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    made = 0
+    for row in grouped.agg(F.sum("count").alias("count"), F.count(F.lit(1)).alias("rows")).collect():
+        made += row.rows
+        if row.outcome is not None:
+            counts.setdefault((row.source, row.outcome), {})[row.reason or ""] = row["count"]
+    return ReadTotals(counts, made)
 
 
 def malformed_places(rows: DataFrame, most: int) -> DataFrame:

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from doorkeeper.audit.schemas import Entry, Outcome, Verdict
 from doorkeeper.audit.sightings import MAX_PLACES
-from doorkeeper.audit.stages import HOUR, malformed_places, read_totals
+from doorkeeper.audit.stages import HOUR, ReadTotals, malformed_places
 from doorkeeper.audit.summary import (
     MAX_ROWS,
     Bucket,
@@ -70,6 +70,18 @@ class Frame:
     reads: tuple[Read, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the questions are asked of."""
+
+    totals: ReadTotals
+    rows: DataFrame
+    """Sightings as they were read, with the places of what is malformed."""
+    sightings: DataFrame
+    judged: DataFrame
+    findings: DataFrame
+
+
 def iso(moment: datetime | None) -> str | None:
     """ISO 8601, UTC, with milliseconds."""
     if moment is None:
@@ -93,41 +105,38 @@ def weight_column(enforced: Sequence[str]) -> Column:
     return F.when(refused, Weight.REFUSED.value).otherwise(Weight.NOTICE.value)
 
 
-def summarise(
-    rows: DataFrame, summary: DataFrame, judged: DataFrame, findings: DataFrame, frame: Frame, enforced: Sequence[str]
-) -> Summary:
+def summarise(told: Told, frame: Frame, enforced: Sequence[str]) -> Summary:
     """The document.
 
-    :param rows: sightings as they were read, with totals.
     :param enforced: the kinds that the release refuses.
     """
-    weighed = findings.withColumn("weight", weight_column(enforced))
+    weighed = told.findings.withColumn("weight", weight_column(enforced))
+    sources = _sources(told.totals, frame.reads)
+    malformed = any(one.malformed for one in sources)
     omitted: dict[str, int] = {}
     # Small questions, which Spark may answer side by side: most of their time is planning. Those whose answer is
     # empty, as others tell, are not asked.
     with ThreadPoolExecutor(QUESTIONS_AT_ONCE) as pool:
-        asked = pool.submit(_facets, weighed), pool.submit(_judged_facets, judged)
-        sources = pool.submit(_sources, rows, frame.reads)
-        old = pool.submit(_old_callers, summary, omitted)
+        asked = pool.submit(_facets, weighed), pool.submit(_judged_facets, told.judged)
+        old = pool.submit(_old_callers, told.sightings, omitted)
+        places = pool.submit(_places, told.rows) if malformed else None
         facets, verdicts = asked[0].result(), asked[1].result()
         found, changes = bool(facets), any(kind == Kind.CONFIG_CHANGE for kind, *_ in verdicts)
         grouped = pool.submit(_grouped, weighed, omitted) if found else None
-        renamed = pool.submit(_renamed, findings, omitted) if found else None
-        configs = pool.submit(_configs, judged, omitted) if changes else None
-        malformed = sum(one.malformed for one in sources.result())
-        places = pool.submit(_places, rows) if malformed else None
+        renamed = pool.submit(_renamed, told.findings, omitted) if found else None
+        configs = pool.submit(_configs, told.judged, omitted) if changes else None
     unjudged = _could_not_judge(verdicts)
     kinds = _kinds(facets)
     span = [row for row in facets if row.facet == ALL]
     return Summary(
-        answer=answer_of(kinds, sum(one.judged for one in sources.result()), sum(unjudged.values())),
+        answer=answer_of(kinds, sum(one.judged for one in sources), sum(unjudged.values())),
         release=frame.release,
         generated=iso(frame.generated) or "",
         since=_iso_micros(frame.since),
         until=_iso_micros(frame.until),
         first_seen=span[0].first_seen if span else None,
         last_seen=span[0].last_seen if span else None,
-        sources=sources.result(),
+        sources=sources,
         places=places.result() if places else (),
         kinds=kinds,
         findings=grouped.result() if grouped else (),
@@ -176,7 +185,8 @@ def _facets(weighed: DataFrame) -> list[Row]:
         .withColumn("first_seen", _millis("first_seen"))
         .withColumn("last_seen", _millis("last_seen"))
     )
-    return ranked.where(F.col("rank") <= MAX_ROWS).orderBy("facet", "rank").collect()
+    bounded = ranked.where(F.col("rank") <= MAX_ROWS).collect()
+    return sorted(bounded, key=lambda row: (row.facet, row.rank))
 
 
 _Verdicts: TypeAlias = "list[tuple[str, str, str | None, str | None, int]]"
@@ -216,14 +226,7 @@ def _kinds(facets: list[Row]) -> tuple[KindTotals, ...]:
     return tuple(sorted(made, key=lambda one: (one.weight is not Weight.REFUSED, -one.count, one.kind)))
 
 
-def _sources(rows: DataFrame, reads: tuple[Read, ...]) -> tuple[SourceTotals, ...]:
-    totals: dict[tuple[str, str], dict[str, int]] = {}
-    for row in read_totals(rows).collect():
-        totals.setdefault((row.source, row.outcome), {})[row.reason or ""] = row["count"]
-
-    def counted(kind: str, outcome: Outcome) -> dict[str, int]:
-        return totals.get((kind, outcome.value), {})
-
+def _sources(totals: ReadTotals, reads: tuple[Read, ...]) -> tuple[SourceTotals, ...]:
     return tuple(
         SourceTotals(
             kind=read.kind,
@@ -231,10 +234,10 @@ def _sources(rows: DataFrame, reads: tuple[Read, ...]) -> tuple[SourceTotals, ..
             files=read.files,
             bytes=read.bytes,
             unit="records" if read.kind in _BY_RECORD else "lines",
-            read=sum(counted(read.kind, Outcome.READ).values()),
-            judged=sum(counted(read.kind, Outcome.JUDGED).values()),
-            malformed=sum(counted(read.kind, Outcome.MALFORMED).values()),
-            ignored=dict(sorted(counted(read.kind, Outcome.IGNORED).items())),
+            read=sum(totals.of(read.kind, Outcome.READ).values()),
+            judged=sum(totals.of(read.kind, Outcome.JUDGED).values()),
+            malformed=sum(totals.of(read.kind, Outcome.MALFORMED).values()),
+            ignored=dict(sorted(totals.of(read.kind, Outcome.IGNORED).items())),
         )
         for read in reads
     )

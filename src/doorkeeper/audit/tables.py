@@ -9,13 +9,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.audit.schemas import FINDING_KEY, FINDINGS, MERGED
+from doorkeeper.audit.schemas import FINDING_KEY, FINDINGS, FINDINGS_DDL, MERGED, SIGHTINGS_DDL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SIGHTINGS_TABLE: Final = "sightings-summary"
 FINDINGS_TABLE: Final = "findings"
+_SCHEMAS: Final = {SIGHTINGS_TABLE: SIGHTINGS_DDL, FINDINGS_TABLE: FINDINGS_DDL}
 
 
 class TableFormat(StrEnum):
@@ -39,7 +40,10 @@ class Tables:
 
     def read(self, name: str) -> DataFrame:
         """A table that was written."""
-        return self._spark.read.format(self._format.value).load(self.path(name))
+        reader = self._spark.read.format(self._format.value)
+        if self._format is TableFormat.PARQUET:  # else Spark starts a job to look for the schema; Delta knows its own
+            reader = reader.schema(_SCHEMAS[name])
+        return reader.load(self.path(name))
 
     def save_sightings(self, sightings: DataFrame, rows: DataFrame) -> DataFrame:
         """Write what this run has seen; the answer is all that is known now.

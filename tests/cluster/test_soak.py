@@ -13,6 +13,8 @@ import os
 import statistics
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +31,8 @@ from doorkeeper.wire.registry import Door
 SHORT_SECONDS: Final = float(os.environ.get("DOORKEEPER_SOAK_SECONDS", "4"))
 LONG_SECONDS: Final = 600.0
 SAMPLES: Final = 40
+SHORTEST_PAUSE_SECONDS: Final = 10.0
+PATIENCE_SECONDS: Final = 120.0
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 MEBIBYTE: Final = 1 << 20
@@ -52,16 +56,21 @@ def tasks(cluster: RunningCluster) -> set[str]:
 
 
 def watch(peers: subprocess.Popen[str], seconds: float) -> list[int]:
-    """The memory of this process, which the cluster lives in, at regular times until the peers are done."""
-    samples = []
-    while True:
-        try:
-            peers.wait(seconds / SAMPLES)
-        except subprocess.TimeoutExpired:
-            gc.collect()
-            samples.append(resident_bytes())
-        else:
+    """The memory of this process, which the cluster lives in, at regular times until the peers are done.
+
+    To collect garbage holds up the cluster, which lives here too, and takes a second in a run of all tests: so there
+    are few samples, and a short run has none.
+    """
+    samples: list[int] = []
+    deadline = time.monotonic() + seconds + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        with suppress(subprocess.TimeoutExpired):
+            peers.wait(max(seconds / SAMPLES, SHORTEST_PAUSE_SECONDS))
             return samples
+        gc.collect()
+        samples.append(resident_bytes())
+    peers.kill()
+    raise AssertionError(f"the peers did not end within {PATIENCE_SECONDS} s of their time")
 
 
 def soak(folder: Path, seconds: float) -> list[int]:

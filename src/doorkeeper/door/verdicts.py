@@ -171,19 +171,54 @@ def _key(breach: Breach, mode: Mode, header: Header) -> _Key:
 
 def _record(breach: Breach, mode: Mode, header: Header, door: Door, caller: Caller, now: float) -> VerdictRecord:
     parameters = breach.violation.parameters
-    return VerdictRecord(
-        time=datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds"),
+    return write_down(
+        header,
+        door,
+        caller,
+        now,
         mode=mode,
         rule=breach.violation.rule,
         kind=_kind(breach),
-        value=_shown(breach.identifier),
+        value=breach.identifier,
+        answer=told_of(breach, header.api_key, header.api_version).code,
         length=int(parameters["length"]),
         limit=int(parameters["limit"]),
         unit=str(parameters["unit"]),
+    )
+
+
+def write_down(
+    header: Header,
+    door: Door,
+    caller: Caller,
+    now: float,
+    *,
+    mode: Mode,
+    rule: str,
+    kind: Kind,
+    value: str,
+    answer: int,
+    length: int = 0,
+    limit: int = 0,
+    unit: str = "",
+) -> VerdictRecord:
+    """One verdict on one request, its texts escaped and cut.
+
+    :param now: seconds since the epoch.
+    """
+    return VerdictRecord(
+        time=datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds"),
+        mode=mode,
+        rule=rule,
+        kind=kind,
+        value=_shown(value),
+        length=length,
+        limit=limit,
+        unit=unit,
         door=door,
         api=api_name(header.api_key),
         api_version=header.api_version,
-        answer=told_of(breach, header.api_key, header.api_version).code,
+        answer=answer,
         client_id=None if header.client_id is None else _shown(header.client_id),
         principal=_shown(caller.principal),
         address=_shown(caller.address),

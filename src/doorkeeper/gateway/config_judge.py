@@ -7,12 +7,11 @@ is, for their values are judged by the active controller alike on both paths, an
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from doorkeeper.door.refusal import Close, Partial, Told, Whole, refuse_items
+from doorkeeper.door.verdicts import Caller, VerdictRecord, write_down
 from doorkeeper.door.verdicts import Mode as Became
-from doorkeeper.door.verdicts import VerdictRecord
 from doorkeeper.errors import DoorkeeperError
 from doorkeeper.gateway.callers import Client
 from doorkeeper.gateway.config_readings import ClusterReading, changes_of
@@ -30,7 +29,7 @@ from doorkeeper.rules.config_change import (
     ResourceVerdict,
     judge_changes,
 )
-from doorkeeper.rules.javatext import escape_for_display, parse_int
+from doorkeeper.rules.javatext import parse_int
 from doorkeeper.rules.verdict import RuleId
 from doorkeeper.wire.codec import Request
 from doorkeeper.wire.messages import api_name
@@ -46,7 +45,6 @@ SHAPE_RULES: Final = frozenset(
     )
 )
 """What is wrong whatever the resource is, and needs no knowledge of the cluster."""
-SHOWN_CHARACTERS: Final = 300
 _NOTHING_KNOWN: Final = Context(brokers={}, plugins=None)
 
 
@@ -104,40 +102,20 @@ class ConfigJudge:
             became = Became.ENFORCE if mode is Mode.ENFORCE else Became.EVALUATE
             api, caller = api_name(request.api_key), client.as_caller()
             self._judge.offenders.note(verdict.rule, api, became, caller, request.client_id)
-            self._judge.write(_record(verdict, became, request, facts, client, self._judge.clock()))
+            self._judge.write(_record(verdict, became, request, facts, caller, self._judge.clock()))
         return mode
 
 
 def _record(
-    verdict: ResourceVerdict, became: Became, request: Request, facts: DoorFacts, client: Client, now: float
+    verdict: ResourceVerdict, became: Became, request: Request, facts: DoorFacts, caller: Caller, now: float
 ) -> VerdictRecord:
     """A refused resource, named as `BROKER 1`; keys and values are not shown, for they may be secret."""
     assert verdict.rule is not None
     kind = ResourceType(verdict.type).name if verdict.type in list(ResourceType) else str(verdict.type)
-    return VerdictRecord(
-        time=datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds"),
-        mode=became,
-        rule=verdict.rule,
-        kind=CONFIG_CHANGE,
-        value=_shown(f"{kind} {verdict.name}"),
-        length=0,
-        limit=0,
-        unit="",
-        door=facts.door,
-        api=api_name(request.api_key),
-        api_version=request.api_version,
-        answer=int(verdict.code),
-        client_id=None if request.client_id is None else _shown(request.client_id),
-        principal=_shown(client.principal),
-        address=_shown(client.address),
-        listener=_shown(client.listener),
-        software_name=_shown(client.software_name),
-        software_version=_shown(client.software_version),
+    value, answer = f"{kind} {verdict.name}", int(verdict.code)
+    return write_down(
+        request, facts.door, caller, now, mode=became, rule=verdict.rule, kind=CONFIG_CHANGE, value=value, answer=answer
     )
-
-
-def _shown(text: str) -> str:
-    return escape_for_display(text, SHOWN_CHARACTERS)
 
 
 def _brokers_named(changes: list[ResourceChange]) -> frozenset[int] | None:

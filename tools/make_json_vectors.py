@@ -8,9 +8,7 @@ The answers go to `tests/vectors/message-json-<version>.jsonl.gz`: a header, the
 
 from __future__ import annotations
 
-import argparse
 import base64
-import gzip
 import json
 import random
 import sys
@@ -25,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from kio.schema.errors import ErrorCode
 from tools.extract_facts import ROOT, run_java
+from tools.record_vectors import write
 
 from doorkeeper.wire.codec import encode_body
 from doorkeeper.wire.defaults import build
@@ -110,15 +109,5 @@ def vectors(jars: Path) -> str:
     return "\n".join([header, *(json.dumps(row, separators=(",", ":")) for row in rows)]) + "\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jars", type=Path, required=True, help="folder with Kafka's jars")
-    parser.add_argument("--out", type=Path, default=VECTORS, help="file to write (default: %(default)s)")
-    options = parser.parse_args()
-    options.out.write_bytes(gzip.compress(vectors(options.jars).encode("ascii"), mtime=0))
-    print(f"wrote {options.out}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(__doc__, vectors, VECTORS))

@@ -8,8 +8,6 @@ a header, then `[story, answers, metrics]`.
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import json
 import random
 import sys
@@ -19,6 +17,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tools.extract_facts import ROOT, run_java
+from tools.record_vectors import write
 
 VERSION = "4.3.1"
 VECTORS = ROOT / "tests" / "vectors" / f"quotas-{VERSION}.jsonl.gz"
@@ -82,15 +81,5 @@ def vectors(jars: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jars", type=Path, required=True, help="folder with Kafka's jars")
-    parser.add_argument("--out", type=Path, default=VECTORS, help="file to write (default: %(default)s)")
-    options = parser.parse_args()
-    options.out.write_bytes(gzip.compress(vectors(options.jars).encode("ascii"), mtime=0))
-    print(f"wrote {options.out}")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(__doc__, vectors, VECTORS))

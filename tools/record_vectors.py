@@ -1,8 +1,9 @@
-"""What the tools that make vectors of coordinator records share: asking the Java program, and writing the file."""
+"""What the tools that make vectors share: asking the Java program, and writing the file."""
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,11 +24,12 @@ def answered(program: str, jars: Path, version: str, rows: Sequence[Any]) -> str
 
 
 def write(description: str | None, vectors: Callable[[Path], str], default: Path) -> int:
-    """Read the command line, and write the vectors where it says."""
+    """Read the command line, and write the vectors where it says; gzipped if the file's name ends so."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jars", type=Path, required=True, help="folder with Kafka's jars")
     parser.add_argument("--out", type=Path, default=default, help="file to write (default: %(default)s)")
     options = parser.parse_args()
-    options.out.write_text(vectors(options.jars), encoding="ascii")
+    text = vectors(options.jars).encode("ascii")
+    options.out.write_bytes(gzip.compress(text, mtime=0) if options.out.suffix == ".gz" else text)
     print(f"wrote {options.out}")
     return 0

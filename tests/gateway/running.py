@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Self
@@ -28,7 +29,26 @@ POLL_SECONDS = 0.02
 SOURCE = Path(__file__).parents[2] / "src"
 
 
-class RunningGateway:
+class Gateway(ABC):
+    """What a test asks of a gateway, wherever it runs."""
+
+    @abstractmethod
+    def port(self, kind: NodeKind = NodeKind.BROKER, node_id: int | None = None) -> int:
+        """A door's port."""
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients go."""
+        return f"{HOST}:{self.port()}"
+
+    def connect(
+        self, kind: NodeKind = NodeKind.BROKER, node_id: int | None = None, client_id: str | None = "oracle"
+    ) -> Connection:
+        """A connection through one of the doors."""
+        return Connection((HOST, self.port(kind, node_id)), client_id)
+
+
+class RunningGateway(Gateway):
     """`with RunningGateway("--upstream", …) as gateway:`; its addresses are read from what it prints."""
 
     def __init__(self, *words: str, listen: str = f"{HOST}:0", cwd: Path | None = None) -> None:
@@ -98,17 +118,6 @@ class RunningGateway:
         wait_until(lambda: (kind, node_id) in self.ports)
         return self.ports[kind, node_id]
 
-    @property
-    def bootstrap_servers(self) -> str:
-        """Where clients go."""
-        return f"{HOST}:{self.port()}"
-
-    def connect(
-        self, kind: NodeKind = NodeKind.BROKER, node_id: int | None = None, client_id: str | None = "oracle"
-    ) -> Connection:
-        """A connection through one of the doors."""
-        return Connection((HOST, self.port(kind, node_id)), client_id)
-
     def signal(self, number: int = signal.SIGTERM) -> None:
         self.process.send_signal(number)
 
@@ -117,7 +126,7 @@ class RunningGateway:
         return self.process.wait(STOP_SECONDS)
 
 
-class ThreadedGateway:
+class ThreadedGateway(Gateway):
     """The same in this process, which starts in a moment: for tests that need neither signals nor what it prints."""
 
     def __init__(self, *words: str, listen: str = f"{HOST}:0") -> None:
@@ -151,26 +160,16 @@ class ThreadedGateway:
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(STOP_SECONDS)
 
-    def has(self, kind: NodeKind, node_id: int) -> bool:
+    def has(self, kind: NodeKind, node_id: int | None) -> bool:
         """Whether there is a door for a node."""
         assert self.process is not None
         return any((one.kind, one.node_id) == (kind, node_id) for one in self.process.doors)
 
     def port(self, kind: NodeKind = NodeKind.BROKER, node_id: int | None = None) -> int:
-        """A door's port."""
+        """A door's port; brokers are learnt of a moment after the start."""
         assert self.process is not None
+        wait_until(lambda: self.has(kind, node_id))
         return next(one.port for one in self.process.doors if (one.kind, one.node_id) == (kind, node_id))
-
-    @property
-    def bootstrap_servers(self) -> str:
-        """Where clients go."""
-        return f"{HOST}:{self.port()}"
-
-    def connect(
-        self, kind: NodeKind = NodeKind.BROKER, node_id: int | None = None, client_id: str | None = "oracle"
-    ) -> Connection:
-        """A connection through one of the doors."""
-        return Connection((HOST, self.port(kind, node_id)), client_id)
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = WAIT_SECONDS) -> None:

@@ -70,6 +70,7 @@ def watch(peers: subprocess.Popen[str], seconds: float) -> list[int]:
         gc.collect()
         samples.append(resident_bytes())
     peers.kill()
+    peers.communicate()
     raise AssertionError(f"the peers did not end within {PATIENCE_SECONDS} s of their time")
 
 

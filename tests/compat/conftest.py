@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
-from uuid import uuid4
 
 import pytest
 from tests.cluster.running import RunningCluster
 from tests.compat.java_tools import Tools
+from tests.compat.topics import new_topic
 from tests.kafka.tools import KafkaTools
 
 from doorkeeper import Doorkeeper
-from doorkeeper.client import NewTopic
 
 CONFIGS = {
     "group.initial.rebalance.delay.ms": "0",
@@ -40,11 +38,4 @@ def running() -> Iterator[Doorkeeper]:
 @pytest.fixture
 def topic(running: Doorkeeper) -> str:
     """A new topic of two partitions."""
-    name = f"orders-{uuid4()}"
-
-    async def create() -> None:
-        async with running.admin() as admin:
-            (await admin.create_topics([NewTopic(name, 2)])).require()
-
-    asyncio.run(create())
-    return name
+    return new_topic(running)

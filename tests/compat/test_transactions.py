@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 import pytest
+from tests.compat.topics import new_topic
 from tests.compat.transactional_clients import CLIENTS, READERS, TransactionalClient, committed_offset, read_confluent
 
 from doorkeeper import Doorkeeper
-from doorkeeper.client import NewTopic
 
 CONFIGS = {
     "offsets.topic.num.partitions": "4",
@@ -30,14 +29,7 @@ def kafka() -> Iterator[Doorkeeper]:
 @pytest.fixture
 def orders(kafka: Doorkeeper) -> str:
     """A new topic of two partitions."""
-    name = f"orders-{uuid4()}"
-
-    async def create() -> None:
-        async with kafka.admin() as admin:
-            (await admin.create_topics([NewTopic(name, 2)])).require()
-
-    asyncio.run(create())
-    return name
+    return new_topic(kafka)
 
 
 @pytest.fixture(params=CLIENTS, ids=lambda kind: kind.__name__)

@@ -85,7 +85,8 @@ class Worker:
         """
         line = b""
         with suppress(TimeoutError, OSError):
-            line = await asyncio.wait_for(self._reader.readline(), START_SECONDS)
+            async with asyncio.timeout(START_SECONDS):
+                line = await self._reader.readline()
         if not line:
             raise WorkerDiedError("a worker of the gateway could not start")
         self.is_ready = True
@@ -99,7 +100,8 @@ class Worker:
         async with self._turn:
             try:
                 self._writer.write(b'"samples"\n')
-                line = await asyncio.wait_for(self._reader.readline(), ANSWER_SECONDS)
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    line = await self._reader.readline()
                 document: dict[str, Any] = json.loads(line)
             except (OSError, ValueError, TimeoutError):
                 return []

@@ -61,7 +61,10 @@ class Reception(Protocol):
         """Let a connection in, or say why not."""
 
     def leave(self, connection: ClientConnection) -> None:
-        """A connection has ended."""
+        """A client is gone."""
+
+    def forget(self, connection: ClientConnection) -> None:
+        """Both sides of a connection are gone."""
 
     def gatekeeper(self, connection: ClientConnection) -> Gatekeeper:
         """One for this connection; its transport is there."""
@@ -189,8 +192,14 @@ class ClientConnection(asyncio.Protocol):
         if upstream is not None and upstream.transport is not None:
             upstream.transport.close()
         if self._admitted:
-            self._admitted = False
             self._reception.leave(self)
+            self._forget_if_gone()
+
+    def _forget_if_gone(self) -> None:
+        is_upstream_gone = self._upstream is None or self._upstream.transport is None
+        if self._admitted and self.transport is None and is_upstream_gone:
+            self._admitted = False
+            self._reception.forget(self)
 
     # -- opening
 
@@ -291,6 +300,7 @@ class ClientConnection(asyncio.Protocol):
     def lose_upstream(self) -> None:
         """Upstream has closed: the client gets what has come, then the end."""
         self.close("upstream has closed")
+        self._forget_if_gone()
 
     # -- the sockets
 

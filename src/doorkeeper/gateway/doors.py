@@ -69,6 +69,8 @@ class Population:
     def __init__(self, limits: GatewayLimits) -> None:
         self.limits = limits
         self.connections: set[ClientConnection] = set()
+        self._leaving: set[ClientConnection] = set()
+        """Clients that are gone while what they asked still goes upstream."""
         self.accepted = 0
         self.refused = 0
         self.from_clients = self.from_upstream = 0
@@ -91,12 +93,17 @@ class Population:
         return None
 
     def leave(self, connection: ClientConnection) -> None:
-        """A connection has ended."""
+        """A client is gone."""
         self.connections.discard(connection)
         self._per_address[connection.address] -= 1
         if not self._per_address[connection.address]:
             del self._per_address[connection.address]
-        if not self.connections:
+        self._leaving.add(connection)
+
+    def forget(self, connection: ClientConnection) -> None:
+        """Both sides of a connection are gone."""
+        self._leaving.discard(connection)
+        if not self.connections and not self._leaving:
             self._gone.set()
 
     def close_idle(self, now: float) -> int:
@@ -112,15 +119,18 @@ class Population:
         """Let connections answer what was asked and close; returns how many had to be cut off."""
         for one in list(self.connections):
             one.drain()
-        if self.connections:
-            self._gone.clear()
-            try:
-                await asyncio.wait_for(self._gone.wait(), seconds)
-            except TimeoutError:
-                left = len(self.connections)
-                for one in list(self.connections):
-                    one.abort()
-                return left
+        if not self.connections and not self._leaving:
+            return 0
+        self._gone.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._gone.wait()
+        except TimeoutError:
+            left = self.connections | self._leaving
+            for one in left:
+                one.abort()
+            await self._gone.wait()
+            return len(left)
         return 0
 
 
@@ -207,6 +217,9 @@ class GatewayDoor:
 
     def leave(self, connection: ClientConnection) -> None:
         self.population.leave(connection)
+
+    def forget(self, connection: ClientConnection) -> None:
+        self.population.forget(connection)
 
     def gatekeeper(self, connection: ClientConnection) -> Gatekeeper:
         assert connection.transport is not None

@@ -102,7 +102,8 @@ class Listener:
         if self._protocols:
             self._all_gone.clear()
             try:
-                await asyncio.wait_for(self._all_gone.wait(), grace_seconds)
+                async with asyncio.timeout(grace_seconds):
+                    await self._all_gone.wait()
             except TimeoutError:
                 LOGGER.warning("%s: %d connections did not drain in %.1f s", self.name, self.connections, grace_seconds)
                 await self._abort_all()

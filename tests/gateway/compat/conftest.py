@@ -6,7 +6,6 @@ fails is tried again for a bounded time.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import time
 from collections.abc import Iterator
@@ -14,16 +13,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
-from uuid import uuid4
 
 import pytest
 from tests.compat.conftest import CONFIGS
 from tests.compat.java_tools import Tools
+from tests.compat.topics import new_topic
 from tests.gateway.running import HOST, POLL_SECONDS, WAIT_SECONDS, ThreadedGateway, wait_until
 from tests.kafka.cluster import plan
 from tests.kafka.requests import live_brokers, make_request
 
-from doorkeeper.client import Admin, NewTopic
+from doorkeeper.client import Admin
 from doorkeeper.gateway.address_table import NodeKind
 
 if TYPE_CHECKING:
@@ -130,13 +129,7 @@ def tools(kafka_tools: KafkaTools, running: Behind) -> Tools:
 
 @pytest.fixture
 def topic(running: Behind) -> str:
-    """A new topic of two partitions."""
-    name = f"orders-{uuid4()}"
-
-    async def create() -> None:
-        async with running.admin() as admin:
-            (await admin.create_topics([NewTopic(name, 2)])).require()
-
-    asyncio.run(create())
+    """A new topic of two partitions, which every broker knows."""
+    name = new_topic(running)
     wait_until(lambda: is_known_everywhere(running.gateway, name))
     return name

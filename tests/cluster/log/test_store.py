@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from uuid import UUID
@@ -119,6 +120,34 @@ class TestPartitions:
         assert len(again) == 0
         run(again, NOW)
         assert list(tmp_path.iterdir()) == []
+
+    def test_one_that_can_not_be_renamed_is_left_as_it_was(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = open_at(tmp_path)
+        log = store.create("a", 0, TOPIC_ID, LogConfig(), NOW)
+
+        def refuse(_self: Path, _target: Path) -> Path:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "replace", refuse)
+            with pytest.raises(StorageError):
+                store.delete("a", 0)
+        assert store.get("a", 0) is log
+        put(log)
+        store.delete("a", 0)
+        assert store.get("a", 0) is None
+
+    def test_half_a_log_is_not_left_behind(self, tmp_path: Path) -> None:
+        def refuse(_descriptor: int) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        store = open_store(tmp_path, lambda _: LogConfig(), NOW, Surroundings(disk=Disk(sync=refuse)))
+        with pytest.raises(StorageError):
+            store.create("a", 0, TOPIC_ID, LogConfig(), NOW)
+        assert list(tmp_path.iterdir()) == []
+        assert store.get("a", 0) is None
 
     def test_deleting_what_is_not_there_is_no_error(self, tmp_path: Path) -> None:
         open_at(tmp_path).delete("a", 0)

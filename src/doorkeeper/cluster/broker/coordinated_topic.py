@@ -6,7 +6,7 @@ Follows the metadata: a partition that this broker comes to lead is loaded, one 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kio.schema.errors import ErrorCode
@@ -46,6 +46,7 @@ class CoordinatedTopic(ABC, Generic[P]):
         self._partitions: dict[int, P] = {}
         self._image = MetadataImage.EMPTY
         self._topic_id: UUID | None = None
+        logs.subscribe(self._take_over)
 
     # --- following the metadata ---
 
@@ -62,6 +63,12 @@ class CoordinatedTopic(ABC, Generic[P]):
         if self._partitions:
             self._tell(before)
         if before.topics.by_name.get(self._topic) is not topic:
+            self._host(topic)
+
+    def _take_over(self, topics: Collection[str]) -> None:
+        """Some logs were not there when the metadata came."""
+        topic = self._image.topics.by_name.get(self._topic)
+        if self._topic in topics and topic is not None and topic.id == self._topic_id:
             self._host(topic)
 
     def _host(self, topic: TopicImage) -> None:

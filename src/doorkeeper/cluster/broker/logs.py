@@ -1,8 +1,8 @@
 """The partition logs of a broker: they follow the metadata, and their background work is done when it is due.
 
 From kafka.log.LogManager and the half of ReplicaManager that applies metadata. A partition that this broker leads has
-a log from the moment the metadata says so; a topic that is gone, also one that went while the broker was away, frees
-its files.
+a log from the moment the metadata says so, or soon after where many come at a time; a topic that is gone, also one
+that went while the broker was away, frees its files.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from kio.schema.errors import ErrorCode
 
+from doorkeeper.cluster.broker.pending_logs import PendingLogs
 from doorkeeper.cluster.controller.controller_node import cluster_configs, node_configs
 from doorkeeper.cluster.controller.topic_configs import BrokerLayers, effective_topic_configs
 from doorkeeper.cluster.image.configs import ConfigResourceType, ConfigurationsImage
 from doorkeeper.cluster.image.metadata import MetadataImage
-from doorkeeper.cluster.image.topics import PartitionRegistration, TopicImage, TopicsImage
+from doorkeeper.cluster.image.topics import PartitionRegistration, TopicsImage
 from doorkeeper.cluster.live_configs import view_in_force
+from doorkeeper.cluster.log.checkpoints import TopicPartition
 from doorkeeper.cluster.log.config import LogConfig, parse_log_config
 from doorkeeper.cluster.log.flushing import FlushJob
 from doorkeeper.cluster.log.partition_log import PartitionLog
@@ -39,6 +41,10 @@ ALL_DIRECTORIES: Final = "*"
 """In `cordoned.log.dirs`."""
 SHORTEST_BACKOFF_MS: Final = 100
 """`log.cleaner.backoff.ms` may be 0, and one event loop has better to do than to look for dirt all the time."""
+LOGS_AT_ONCE: Final = 16
+"""Logs that are made or removed as soon as the metadata says so; to make one takes some milliseconds of the disk."""
+LOGS_PER_STEP: Final = 4
+"""Of the others, as many between two turns of the event loop."""
 
 
 def now_ms() -> int:
@@ -98,25 +104,25 @@ class BrokerLogs:
         self._topics = TopicsImage.EMPTY
         self._image = MetadataImage.EMPTY
         self._work = asyncio.Event()
-        self._refused: dict[tuple[str, int], str] = {}
-        """Partitions whose log could not be made, and why."""
+        self._pending = PendingLogs()
+        self._subscribers: list[Callable[[Collection[str]], None]] = []
         self.is_stopping = False
         self._apply_broker_configs()
 
     # --- following the metadata ---
 
     def follow(self, image: MetadataImage) -> None:
-        """Make, change and remove logs as the metadata says. Subscribed to the image's source."""
+        """Make, change and remove logs as the metadata says. Subscribed to the image's source.
+
+        The first few are done on return; the others, and what the disk refuses, are left to `run`.
+        """
         configs_before = self._configs.follow(image)
         topics_before, self._topics = self._topics, image.topics
         self._image = image
         if image.configs is not configs_before:
             self._apply_broker_configs()
         if image.topics is not topics_before:
-            self._remove_gone(topics_before.by_id.values())
-            for topic_id, topic in image.topics.by_id.items():
-                if topics_before.by_id.get(topic_id) is not topic:
-                    self._make_logs(topic)
+            self._settle_soon([*self._gone(topics_before), *self._lacking(topics_before)])
         if image.configs is not configs_before:
             for name in image.topics.by_name:
                 self._apply_config(name)
@@ -129,51 +135,79 @@ class BrokerLogs:
 
     def remove_strays(self) -> None:
         """Give up logs of topics that went while this broker was away (LogManager.isStrayReplica)."""
-        for store in self.stores:
-            for log in list(store):
-                topic = self._topics.by_name.get(log.topic)
-                is_ours = topic is not None and log.topic_id in (None, topic.id) and log.partition in topic.partitions
-                if not is_ours:
-                    LOGGER.warning("the log of %s belongs to no topic any more, and is removed", log.name)
-                    self._delete(store, log.topic, log.partition)
+        strays = [log for log in self if self._is_stray(log)]
+        for log in strays:
+            LOGGER.warning("the log of %s belongs to no topic any more, and is removed", log.name)
+        self._settle_soon([(log.topic, log.partition) for log in strays])
 
-    def _remove_gone(self, before: Iterable[TopicImage]) -> None:
-        for topic in before:
-            if topic.id not in self._topics.by_id:
-                for partition in topic.partitions:
-                    self._refused.pop((topic.name, partition), None)
-                    for store in self.stores:
-                        self._delete(store, topic.name, partition)
+    def _is_stray(self, log: PartitionLog) -> bool:
+        topic = self._topics.by_name.get(log.topic)
+        return topic is None or log.topic_id not in (None, topic.id) or log.partition not in topic.partitions
 
-    def _delete(self, store: LogStore, topic: str, partition: int) -> None:
-        try:
-            store.delete(topic, partition)
-        except StorageError as error:
-            LOGGER.warning("the log of %s-%d can't be removed: %s", topic, partition, error)
+    def _gone(self, before: TopicsImage) -> Iterator[TopicPartition]:
+        for topic_id, topic in before.by_id.items():
+            if topic_id not in self._topics.by_id:
+                yield from ((topic.name, partition) for partition in topic.partitions)
+
+    def _lacking(self, before: TopicsImage) -> Iterator[TopicPartition]:
+        """Partitions of new and changed topics that this broker leads and has no log of."""
+        for topic_id, topic in self._topics.by_id.items():
+            if before.by_id.get(topic_id) is not topic:
+                for index, partition in topic.partitions.items():
+                    if partition.leader == self._node_id and self.get(topic.name, index) is None:
+                        yield topic.name, index
+
+    def _settle_soon(self, keys: Sequence[TopicPartition]) -> None:
+        """Do the first few now, so that a usual topic is there at once; `run` does the rest in small steps."""
+        for key in keys[:LOGS_AT_ONCE]:
+            self._settle(key)
+        self._pending.add(keys[LOGS_AT_ONCE:])
         self._work.set()
 
-    def _make_logs(self, topic: TopicImage) -> None:
-        for index, partition in topic.partitions.items():
-            if partition.leader == self._node_id:
-                self._make_log(topic, index)
+    def _settle_some(self) -> None:
+        """A step of `run`: who waits for logs of a topic hears of those that are made."""
+        keys = self._pending.take(LOGS_PER_STEP, now_ms())
+        changed = {topic for topic, index in keys if self._settle((topic, index))}
+        if changed:
+            for tell in self._subscribers:
+                tell(changed)
 
-    def _make_log(self, topic: TopicImage, index: int) -> None:
-        log = self.get(topic.name, index)
-        if log is not None and log.topic_id not in (None, topic.id):
-            for store in self.stores:
-                self._delete(store, topic.name, index)
-            log = None
-        if log is not None or any((topic.name, index) in store.broken for store in self.stores):
+    def _settle(self, key: TopicPartition) -> bool:
+        """Bring one partition's log in line with the metadata, whatever has changed; whether that could be done."""
+        try:
+            self._remove_stray(*key)
+            self._make_log(*key)
+        except StorageError as error:
+            LOGGER.warning("the log of %s-%d can't be made or removed now: %s", *key, error)
+            self._pending.failed(key, now_ms())
+            return False
+        self._pending.settled(key)
+        return True
+
+    def _remove_stray(self, topic: str, index: int) -> None:
+        for store in self.stores:
+            log = store.get(topic, index)
+            if log is not None and self._is_stray(log):
+                store.delete(topic, index)
+
+    def _make_log(self, name: str, index: int) -> None:
+        topic, registration = self._topics.by_name.get(name), self.registration(name, index)
+        if topic is None or registration is None or registration.leader != self._node_id:
             return
+        if self.get(name, index) is not None or self._is_broken(name, index):
+            return
+        refusals: list[StorageError] = []
         for store in self._next_stores():
             try:
-                store.create(topic.name, index, topic.id, self._configs.of(topic.name), now_ms())
+                store.create(name, index, topic.id, self._configs.of(name), now_ms())
             except StorageError as error:
-                LOGGER.error("the log of %s-%d can't be made: %s", topic.name, index, error)  # noqa: TRY400
-                self._refused[topic.name, index] = str(error)
+                refusals.append(error)
             else:
-                self._refused.pop((topic.name, index), None)
                 return
+        raise refusals[0]
+
+    def _is_broken(self, topic: str, index: int) -> bool:
+        return any((topic, index) in store.broken for store in self.stores)
 
     def _next_stores(self) -> list[LogStore]:
         """Where to make a log, the emptiest first; cordoned directories are left alone (LogManager.nextLogDirs)."""
@@ -198,10 +232,18 @@ class BrokerLogs:
 
     # --- finding ---
 
+    def subscribe(self, tell: Callable[[Collection[str]], None]) -> None:
+        """Be told of topics some of whose logs have come after the metadata."""
+        self._subscribers.append(tell)
+
     def get(self, topic: str, partition: int) -> PartitionLog | None:
+        """The log of a partition; not the one that a topic of this name had before, and that is about to go."""
+        known = self._topics.by_name.get(topic)
+        if known is None:
+            return None
         for store in self.stores:
             log = store.get(topic, partition)
-            if log is not None:
+            if log is not None and log.topic_id in (None, known.id):
                 return log
         return None
 
@@ -221,9 +263,16 @@ class BrokerLogs:
         if registration.leader != self._node_id:
             return ErrorCode.not_leader_or_follower
         log = self.get(topic, partition)
-        if log is None or log.offline is not None:
+        if log is None:
+            return self._why_lacking(topic, partition)
+        if log.offline is not None:
             return ErrorCode.kafka_storage_error
         return LedPartition(log, registration.leader_epoch)
+
+    def _why_lacking(self, topic: str, partition: int) -> ErrorCode:
+        """A client that is too early for its log asks again, as at a broker that has yet to hear that it leads."""
+        is_refused = self._pending.has_failed((topic, partition)) or self._is_broken(topic, partition)
+        return ErrorCode.kafka_storage_error if is_refused else ErrorCode.not_leader_or_follower
 
     def __iter__(self) -> Iterator[PartitionLog]:
         for store in self.stores:
@@ -236,16 +285,23 @@ class BrokerLogs:
         loop = asyncio.get_running_loop()
         while True:
             self._work.clear()
-            for store in self.stores:
-                while store.step(now_ms()):
-                    await asyncio.sleep(0)
+            while self._step():
+                await asyncio.sleep(0)
             await self._flush()
-            due = min(store.next_due() for store in self.stores)
+            due = min(self._pending.next_due(), *(store.next_due() for store in self.stores))
             timer = loop.call_later(max(0, due - now_ms()) / 1000, self._work.set)
             try:
                 await self._work.wait()
             finally:
                 timer.cancel()
+
+    def _step(self) -> bool:
+        """A bounded piece of every kind of work, so that none waits for the end of another; whether there is more."""
+        self._settle_some()
+        is_more = self._pending.next_due() <= now_ms()
+        for store in self.stores:
+            is_more |= store.step(now_ms())
+        return is_more
 
     async def _flush(self) -> None:
         """Flush rolled segments in another thread: the disk may take its time."""

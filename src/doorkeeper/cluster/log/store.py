@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,12 @@ from doorkeeper.cluster.log.checkpoints import (
 )
 from doorkeeper.cluster.log.compaction import Compaction, Dirt, measure_dirt, needs_compaction
 from doorkeeper.cluster.log.config import MAX_LONG, LogConfig
-from doorkeeper.cluster.log.files import DELETED_DIRECTORY_SUFFIX, deleted_directory, parse_partition_directory
+from doorkeeper.cluster.log.files import (
+    DELETED_DIRECTORY_SUFFIX,
+    deleted_directory,
+    parse_partition_directory,
+    partition_directory,
+)
 from doorkeeper.cluster.log.flushing import FlushJob, needs_flush
 from doorkeeper.cluster.log.partition_log import PartitionLog
 from doorkeeper.cluster.log.recovery import Known, open_log
@@ -41,7 +47,8 @@ logger = logging.getLogger(__name__)
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 DEFAULT_STEP_BYTES: Final = 1024 * 1024
-FILES_PER_STEP: Final = 64
+FILES_PER_STEP: Final = 16
+"""To remove one may take a millisecond where the file system keeps a journal."""
 LOGS_PER_STEP: Final = 64
 
 
@@ -100,12 +107,23 @@ class LogStore:
         known = self._logs.get((topic, partition))
         if known is not None:
             return known
+        directory = self.path / partition_directory(topic, partition)
+        is_new = not directory.exists()
+        try:
+            log = self._open(topic, partition, topic_id, config, now)
+        except StorageError:
+            if is_new:  # a half of a log must not be found beside the whole one that another directory may get
+                shutil.rmtree(directory, ignore_errors=True)
+            raise
+        self.broken.pop((topic, partition), None)
+        self._add(log)
+        return log
+
+    def _open(self, topic: str, partition: int, topic_id: UUID, config: LogConfig, now: int) -> PartitionLog:
         log = open_log(topic, partition, self.path, config, self._near, Known(was_clean=True), now)
         if log.topic_id is None:
             save_partition_metadata(log.directory, topic_id, self._near.disk)
             log.topic_id = topic_id
-        self.broken.pop((topic, partition), None)
-        self._add(log)
         return log
 
     def _add(self, log: PartitionLog) -> None:
@@ -125,10 +143,17 @@ class LogStore:
         self._note_flush(config)
 
     def delete(self, topic: str, partition: int) -> None:
-        """Give a partition up: its directory is renamed at once, its files go with the next steps."""
-        log = self._logs.pop((topic, partition), None)
+        """Give a partition up: its directory is renamed at once, its files go with the next steps.
+
+        :raises StorageError: when it can't be renamed; then the log is as it was.
+        """
+        log = self._logs.get((topic, partition))
         if log is None:
             return
+        renamed = log.directory.with_name(deleted_directory(topic, partition, uuid4()))
+        with storage_errors("rename", log.directory):
+            log.directory.replace(renamed)
+        del self._logs[topic, partition]
         if self._compaction is not None and self._compaction.log is log:
             self._compaction.abandon()
             self._compaction = None
@@ -136,10 +161,7 @@ class LogStore:
             self._queue.remove(log)
         for segment in log.segments:
             segment.release()
-        renamed = log.directory.with_name(deleted_directory(topic, partition, uuid4()))
         log.offline = f"The log for partition {log.name} was deleted"
-        with storage_errors("rename", log.directory):
-            log.directory.replace(renamed)
         self._condemned.append(renamed)
         log.waiters.notify()
 

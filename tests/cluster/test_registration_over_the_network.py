@@ -17,7 +17,7 @@ from tests.kafka.requests import Change, Operation, make_request
 from doorkeeper.cluster.metadata_files import MetadataFiles
 from doorkeeper.cluster.server_config import read_node_config
 from doorkeeper.wire.metadata.serde import VersionedRecord, read_metadata_record
-from doorkeeper.wire.metadata.types import RegisterBrokerRecord
+from doorkeeper.wire.metadata.types import BrokerRegistrationChangeRecord, RegisterBrokerRecord
 from doorkeeper.wire.registry import Door
 
 HEARTBEAT = 63
@@ -58,14 +58,17 @@ def register_with_kio(cluster: RunningCluster, broker_id: int, incarnation: UUID
         return connection.call(BrokerRegistrationRequest(**(fields | changed)))
 
 
-def register_records(folder: Path) -> list[VersionedRecord]:
-    records = [
+def written_records(folder: Path) -> list[VersionedRecord]:
+    return [
         read_metadata_record(record.value)
         for _, batch in MetadataFiles(folder).poll()
         if not batch.header.is_control
         for record in batch.records
     ]
-    return [one for one in records if isinstance(one.message, RegisterBrokerRecord)]
+
+
+def register_records(folder: Path) -> list[VersionedRecord]:
+    return [one for one in written_records(folder) if isinstance(one.message, RegisterBrokerRecord)]
 
 
 def test_version_4_registration_by_kios_class_is_welcome_and_judged_by_the_request_alone(
@@ -123,6 +126,28 @@ def test_broker_that_is_silent_is_fenced_after_its_session(tmp_path: Path) -> No
             )
             assert connection.call(request).is_fenced is False
         cluster.wait_until(lambda: controller.image.cluster.brokers[7].fenced)
+
+
+def test_a_loop_that_stood_still_for_an_hour_fences_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with RunningCluster(tmp_path, overrides={"broker.heartbeat.interval.ms": "100"}) as cluster:
+        controller = cluster.node().controller
+        assert controller is not None
+
+        def contact() -> int | None:
+            return controller.tracker.sessions[1].last_contact_ms
+
+        async def wake_up_late() -> int | None:
+            """A timer is the first that runs after a stall; heartbeats have yet to be read."""
+            now = controller._steady_ms() + 3_600_000
+            monkeypatch.setattr(controller, "_steady_ms", lambda: now)
+            controller._end_sessions()
+            return contact()
+
+        before = cluster.run(wake_up_late())
+        assert before is not None
+        cluster.wait_until(lambda: contact() not in (None, before))
+        changes = [one.message for one in written_records(tmp_path)]
+        assert not [one for one in changes if isinstance(one, BrokerRegistrationChangeRecord) and one.fenced > 0]
 
 
 def test_static_configs_are_in_a_version_5_record_and_count_after_a_restart(tmp_path: Path) -> None:

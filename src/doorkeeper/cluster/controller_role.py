@@ -34,6 +34,7 @@ from doorkeeper.cluster.controller.registration import (
     decide_register_broker,
     decide_register_controller,
 )
+from doorkeeper.cluster.controller.session_clock import SessionClock
 from doorkeeper.cluster.controller.sessions import HeartbeatTracker
 from doorkeeper.cluster.door import DoorService
 from doorkeeper.cluster.exchange import Watcher
@@ -81,6 +82,7 @@ class ControllerRole:
         """Static configs of brokers, where the metadata.version keeps them out of the log."""
         self.observers: dict[int, tuple[int, int]] = {}
         """Followers of the log: (next offset, time of the last fetch in ms) by node id; for DescribeQuorum."""
+        self._clock = SessionClock(self.tracker.session_timeout_ms, self._steady_ms())
         self._timer: asyncio.TimerHandle | None = None
         self._fencing: asyncio.Task[None] | None = None
 
@@ -97,8 +99,12 @@ class ControllerRole:
         return self.quorum.now_ms()
 
     def _steady_ms(self) -> int:
-        """For sessions: a clock that nobody sets."""
+        """A clock that nobody sets."""
         return int(asyncio.get_running_loop().time() * 1000)
+
+    def _session_ms(self) -> int:
+        """The time that counts for sessions."""
+        return self._clock.read(self._steady_ms())
 
     async def decide(self, decide: Callable[[MetadataImage], Decision[Response]]) -> Response:
         """See `MetadataQuorum.decide`."""
@@ -117,7 +123,7 @@ class ControllerRole:
             await self.decide(lambda _image: Decision(records, None))
             level = self.image.features.require_metadata_version()
             LOGGER.info("a new cluster begins: %s at metadata.version %s", self.cluster_id, level.text)
-        tracker = HeartbeatTracker.for_image(self.image, self.tracker.session_timeout_ms, self._steady_ms())
+        tracker = HeartbeatTracker.for_image(self.image, self.tracker.session_timeout_ms, self._session_ms())
         sessions = {
             broker_id: replace(session, last_contact_ms=None) if broker_id in own_brokers else session
             for broker_id, session in tracker.sessions.items()
@@ -154,7 +160,7 @@ class ControllerRole:
                 cluster_id=self.cluster_id,
                 next_offset=image.provenance.offset + 1,
                 tracker=self.tracker,
-                now_ms=self._steady_ms(),
+                now_ms=self._session_ms(),
             )
         )
         if response.error_code:
@@ -178,7 +184,7 @@ class ControllerRole:
     async def heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
         broker_id = request.broker_id
         self.tracker = self.tracker.touched(
-            broker_id, request.broker_epoch, request.current_metadata_offset, self._steady_ms()
+            broker_id, request.broker_epoch, request.current_metadata_offset, self._session_ms()
         )
         response = await self.decide(lambda image: decide_broker_heartbeat(image, request, self.tracker))
         if response.in_controlled_shutdown and broker_id in self.tracker.sessions:
@@ -197,15 +203,18 @@ class ControllerRole:
         return response
 
     def _watch(self) -> None:
-        """Wake when the next session ends."""
+        """Wake when the next session ends, and before that as often as the clock has to be read."""
         if self._timer is not None:
             self._timer.cancel()
         deadline = self.tracker.next_deadline_ms
-        loop = asyncio.get_running_loop()
-        self._timer = None if deadline is None else loop.call_at(deadline / 1000, self._sessions_ended)
+        if deadline is None:
+            self._timer = None
+            return
+        pause_ms = min(deadline - self._session_ms(), self._clock.tick_ms)
+        self._timer = asyncio.get_running_loop().call_later(max(0, pause_ms) / 1000, self._end_sessions)
 
-    def _sessions_ended(self) -> None:
-        late, self.tracker = self.tracker.expire(self._steady_ms())
+    def _end_sessions(self) -> None:
+        late, self.tracker = self.tracker.expire(self._session_ms())
         if late:
             self._fencing = asyncio.get_running_loop().create_task(self._fence(late))
         self._watch()

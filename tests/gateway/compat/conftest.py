@@ -26,6 +26,7 @@ from doorkeeper.client import Admin
 from doorkeeper.gateway.address_table import NodeKind
 
 if TYPE_CHECKING:
+    from tests.kafka.cluster import KafkaCluster
     from tests.kafka.plugin import KafkaFactory
     from tests.kafka.tools import KafkaTools
 
@@ -42,12 +43,27 @@ NOT_WITHOUT_THE_GATEWAY_EITHER = {
 """Tests that a real Kafka does not pass by itself, and why."""
 
 
+LIMITS = "test_limits_through_the_gateway.py"
+SHORT_TRIALS = {"group id", "transactional id"}
+SHORT_REBALANCES = {"java", "franz_go"}
+"""Libraries whose members come and go in a second or two."""
+
+
+def is_long(item: pytest.Item) -> bool:
+    if item.path.name != LIMITS:
+        return item.path.name.startswith("test_java_tools")
+    asked = cast("pytest.Function", item).callspec.params
+    if "trial" not in asked:
+        return asked["library"] not in SHORT_REBALANCES
+    return item.parent is not item.getparent(pytest.Module) and asked["trial"] not in SHORT_TRIALS
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent != HERE:
             continue
-        if item.path.name.startswith("test_java_tools"):
+        if is_long(item):
             item.add_marker(pytest.mark.long)
         reason = NOT_WITHOUT_THE_GATEWAY_EITHER.get(item.name)
         if reason is not None:
@@ -79,6 +95,7 @@ class Behind:
     bootstrap_servers: str
     bootstrap_controllers: str
     gateway: ThreadedGateway
+    kafka: KafkaCluster
 
     def admin(self) -> Admin:
         return Admin(self.bootstrap_servers)
@@ -118,7 +135,7 @@ def running(kafka_cluster: KafkaFactory) -> Iterator[Behind]:
     controllers = ("--upstream-controllers", f"{host}:{port}", "--listen-controllers", f"{HOST}:0")
     with ThreadedGateway(*brokers, *controllers) as gateway:
         wait_until(lambda: has_coordinator(gateway))
-        yield Behind(gateway.bootstrap_servers, f"{HOST}:{gateway.port(NodeKind.CONTROLLER)}", gateway)
+        yield Behind(gateway.bootstrap_servers, f"{HOST}:{gateway.port(NodeKind.CONTROLLER)}", gateway, kafka)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 from kio.schema.errors import ErrorCode
-from tests.cluster.records import PRODUCE, batch, create_topic, fetch, fetched, produce, topic_id
+from tests.cluster.records import PRODUCE, ask, batch, create_topic, fetch, fetched, produce, topic_id
 from tests.cluster.running import RunningCluster
 from tests.kafka import requests as wire
 
@@ -169,3 +169,16 @@ def test_broker_that_does_not_lead_says_who_does(tmp_path: Path) -> None:
         assert [one.port for one in answer.node_endpoints] == [cluster.address(Door.BROKER, 2)[1]]
         with cluster.connect(Door.BROKER, 2) as right:
             assert produce(right, "spread", batch(b"a"), partition=elsewhere).error_code == ErrorCode.none
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_of_two_batches_for_one_partition_the_last_counts(connection: wire.Connection, *, together: bool) -> None:
+    topic = f"twice-{together}"
+    create_topic(connection, topic)
+    first, last = ({"index": 0, "records": batch(value)} for value in (b"first", b"last"))
+    data: list[dict[str, Any]] = [{"name": topic, "partition_data": [first]}, {"name": topic, "partition_data": [last]}]
+    if together:
+        data = [{"name": topic, "partition_data": [first, last]}]
+    (answered,) = ask(connection, PRODUCE, 9, acks=-1, timeout=timedelta(seconds=5), topic_data=data).responses
+    assert [(one.error_code, one.base_offset) for one in answered.partition_responses] == [(0, 0)]
+    assert fetched(fetch(connection, topic)) == [b"last"]

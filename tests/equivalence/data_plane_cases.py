@@ -21,6 +21,15 @@ def produced(records: bytes | None, name: str = "sink", index: int = 0, acks: in
     return {"acks": acks, "timeout": SECONDS, "topic_data": data}
 
 
+def produced_often(*batches: tuple[str, int, bytes], together: bool = False) -> dict[str, Any]:
+    """Batches for partitions of topics, each under its topic's name again, or all under the first one's."""
+    parts = [produced(records, name, index) for name, index, records in batches]
+    data = [topic for part in parts for topic in part["topic_data"]]
+    if together:
+        data = [data[0] | {"partition_data": [one for topic in data for one in topic["partition_data"]]}]
+    return parts[0] | {"topic_data": data}
+
+
 def fetching(offset: int, name: str = "three", **values: Any) -> dict[str, Any]:
     one = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20, "current_leader_epoch": -1}
     usual = {"max_bytes": 1 << 20, "min_bytes": 1, "session_epoch": -1, "replica_id": -1}
@@ -33,10 +42,11 @@ def listing(timestamp: int, name: str = "three") -> dict[str, Any]:
 
 
 BY_ID: Final = [{"topic_id": UUID(int=9), "partition_indexes": [0]}]
+BROKEN: Final = batch(b"a")[:-1] + b"\xff"
 CASES: Final[list[tuple[int, range, dict[str, Any]]]] = [
     (0, range(3, 14), produced(batch(b"a"))),
     (0, range(3, 14), produced(batch(b"a") + batch(b"b"))),
-    (0, range(3, 14), produced(batch(b"a")[:-1] + b"\xff")),
+    (0, range(3, 14), produced(BROKEN)),
     (0, range(3, 14), produced(batch(b"x" * 1_100_000))),
     (0, range(3, 14), produced(batch(b"a", time=TIME * 2))),
     # Null records to a partition that is there are not asked for: Kafka fails at them, and never answers.
@@ -47,6 +57,19 @@ CASES: Final[list[tuple[int, range, dict[str, Any]]]] = [
     (0, range(3, 14), produced(batch(b"a"), acks=5)),
     (0, range(3, 14), produced(batch(b"a", key=None), name="compacted")),
     (0, range(3, 14), produced(batch(b"a", producer_id=5, producer_epoch=0, base_sequence=3))),
+    *(
+        (0, range(3, 14), produced_often(*batches, together=together))
+        for together in (False, True)
+        for batches in (
+            [("sink", 0, batch(b"first")), ("sink", 0, batch(b"second", b"third"))],
+            [("sink", 0, batch(b"first")), ("sink", 7, batch(b"second"))],
+            [("sink", 0, BROKEN), ("sink", 0, batch(b"second"))],
+            [("sink", 0, batch(b"first")), ("sink", 0, BROKEN)],
+            [("sink", 0, batch(b"first") + batch(b"second")), ("sink", 0, batch(b"third"))],
+            [("sink", 0, batch(b"first")), ("sink", 0, batch(b"second") + batch(b"third"))],
+            [("missing", 0, batch(b"first")), ("missing", 0, batch(b"second"))],
+        )
+    ),
     (1, range(4, 19), fetching(0)),
     (1, range(4, 19), fetching(2)),
     (1, range(4, 19), fetching(0, isolation_level=1)),

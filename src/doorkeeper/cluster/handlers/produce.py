@@ -51,6 +51,9 @@ class _Topic(NamedTuple):
     """As the request has it: the name, or the id."""
 
 
+_Asked = list[tuple[_Topic, Sequence[Any]]]
+
+
 def at_broker(broker: BrokerRole, call: Call) -> Any:
     if not any(is_transactional(one.records) for asked in call.body.topic_data for one in asked.partition_data):
         return _produce(broker, call, {})
@@ -84,16 +87,17 @@ def _refuse(call: Call, code: ErrorCode) -> Any:
 def _produce(broker: BrokerRole, call: Call, leaves: Leaves) -> Any:
     outcomes = []
     failed = ErrorCode.none
-    for asked in call.body.topic_data:
-        topic = _topic(broker, asked)
-        partitions = []
-        for one in asked.partition_data:
+    for topic, asked in _once(
+        broker, call, [(_topic(broker, one), one.partition_data) for one in call.body.topic_data]
+    ):
+        partitions: dict[int, Written | dict[str, Any]] = {}
+        for one in asked:
             leave = leaves.get((topic.name or "", one.index), FREE) if leaves else FREE
             outcome = _append(broker, call, topic.name, one, leave)
             if not isinstance(outcome, Written):
                 failed = outcome["error_code"]
-            partitions.append(outcome)
-        outcomes.append((topic, partitions))
+            partitions[one.index] = outcome
+        outcomes.append((topic, list(partitions.values())))
     if call.body.acks == NO_ANSWER:
         if failed:
             # The producer expects no answer: that the connection ends is how it learns of the failure.
@@ -102,6 +106,29 @@ def _produce(broker: BrokerRole, call: Call, leaves: Leaves) -> Any:
     if not failed:
         return encode_written(call.version, [(topic.key, cast("list[Written]", found)) for topic, found in outcomes])
     return _answer_with_failures(broker, call, outcomes)
+
+
+def _once(broker: BrokerRole, call: Call, asked: _Asked) -> _Asked:
+    """What is asked, without repetitions: of several batches for one partition the last counts.
+
+    Kafka keeps them in maps, one for those that fail at first sight: what that one holds is answered in the end.
+    """
+    if _names_each_once(asked):
+        return asked
+    topics: dict[_Topic, tuple[dict[int, Any], dict[int, Any]]] = {}
+    for topic, partitions in asked:
+        lawful, unlawful = topics.setdefault(topic, ({}, {}))
+        for one in partitions:
+            is_lawful = topic.name is not None and _check(broker, call, topic.name, one) is None
+            (lawful if is_lawful else unlawful)[one.index] = one
+    return [(topic, [*lawful.values(), *unlawful.values()]) for topic, (lawful, unlawful) in topics.items()]
+
+
+def _names_each_once(asked: _Asked) -> bool:
+    if len(asked) == 1:
+        partitions = asked[0][1]
+        return len(partitions) == 1 or len({one.index for one in partitions}) == len(partitions)
+    return len({topic for topic, _ in asked}) == len(asked) and all(_names_each_once([one]) for one in asked)
 
 
 def _answer_with_failures(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Self
 
-from tests.kafka.requests import Connection
+from tests.kafka.requests import Connection, make_request
 
 from doorkeeper.cli.gateway import command
 from doorkeeper.cli.gateway_settings import SettingsSource
@@ -170,6 +170,18 @@ class ThreadedGateway(Gateway):
         assert self.process is not None
         wait_until(lambda: self.has(kind, node_id))
         return next(one.port for one in self.process.doors if (one.kind, one.node_id) == (kind, node_id))
+
+
+def has_coordinator(gateway: Gateway) -> bool:
+    """Whether groups are looked after: a new Kafka makes their topic when it is first asked for."""
+    with gateway.connect() as connection:
+        request = make_request(10, 4, key_type=0, coordinator_keys=("nobody",))
+        (found,) = connection.call(request).coordinators
+    if found.error_code:
+        return False
+    with gateway.connect(NodeKind.BROKER, found.node_id) as connection:
+        described = connection.call(make_request(15, 5, groups=("nobody",), include_authorized_operations=False))
+        return bool(described.groups[0].error_code == 0)
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = WAIT_SECONDS) -> None:

@@ -18,7 +18,7 @@ import pytest
 from tests.compat.conftest import CONFIGS
 from tests.compat.java_tools import Tools
 from tests.compat.topics import new_topic
-from tests.gateway.running import HOST, POLL_SECONDS, WAIT_SECONDS, ThreadedGateway, wait_until
+from tests.gateway.running import HOST, POLL_SECONDS, WAIT_SECONDS, ThreadedGateway, has_coordinator, wait_until
 from tests.kafka.cluster import plan
 from tests.kafka.requests import live_brokers, make_request
 
@@ -99,18 +99,6 @@ class Behind:
 
     def admin(self) -> Admin:
         return Admin(self.bootstrap_servers)
-
-
-def has_coordinator(gateway: ThreadedGateway) -> bool:
-    """Whether groups are looked after: a new Kafka makes their topic when it is first asked for."""
-    with gateway.connect() as connection:
-        request = make_request(10, 4, key_type=0, coordinator_keys=("nobody",))
-        (found,) = connection.call(request).coordinators
-    if found.error_code:
-        return False
-    with gateway.connect(NodeKind.BROKER, found.node_id) as connection:
-        described = connection.call(make_request(15, 5, groups=("nobody",), include_authorized_operations=False))
-        return bool(described.groups[0].error_code == 0)
 
 
 def is_known_everywhere(gateway: ThreadedGateway, topic: str) -> bool:

@@ -21,6 +21,7 @@ $(INSTALLED): requirements/dev.txt pyproject.toml tools/need.sh
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m compileall -q src
 	@touch $@
 
 .PHONY: kafka

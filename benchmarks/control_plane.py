@@ -29,10 +29,6 @@ CHANGES = 200
 TOPICS = 1000
 STARTS = 5
 POLL_SECONDS = 0.005
-# kio imports hypothesis wherever it finds it, which a user's environment does not have
-COMMAND = (
-    "import sys; sys.modules['hypothesis'] = None; from doorkeeper.cli import main; sys.argv[0] = 'doorkeeper'; main()"
-)
 
 
 class TimedKafka(KafkaCluster):
@@ -88,7 +84,7 @@ def _environment() -> dict[str, str]:
 @contextmanager
 def serving(data: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "serve", "--port", "0", "--data", str(data), *options],
+        [sys.executable, "-m", "doorkeeper", "serve", "--port", "0", "--data", str(data), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -108,7 +104,7 @@ def _our_start(data: Path) -> float:
         port = probe.getsockname()[1]
     begin = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "serve", "--port", str(port), "--data", str(data)],
+        [sys.executable, "-m", "doorkeeper", "serve", "--port", str(port), "--data", str(data)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=_environment(),

@@ -28,7 +28,6 @@ from tests.kafka.jars import require_jars
 from tests.kafka.requests import Connection, api_versions, make_request
 from tests.kafka.tools import KafkaTools
 
-from benchmarks.control_plane import COMMAND
 from benchmarks.data_plane import PRODUCE, Server, Spent
 from benchmarks.kroxylicious import running as kroxylicious
 from benchmarks.measure import Row
@@ -74,7 +73,7 @@ def rows() -> list[Row]:
 @contextmanager
 def _ours(upstream: str) -> Iterator[Way]:
     port = _free_port()
-    command = [sys.executable, "-c", COMMAND, "gateway", "--upstream", upstream, "--mode", "enforce"]
+    command = [sys.executable, "-m", "doorkeeper", "gateway", "--upstream", upstream, "--mode", "enforce"]
     begin = time.perf_counter()
     with subprocess.Popen(
         [*command, "--listen", f"{HOST}:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

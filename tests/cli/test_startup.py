@@ -37,3 +37,13 @@ def test_a_node_imports_nothing_that_it_does_not_need() -> None:
         "import doorkeeper.cli.serve, doorkeeper.cluster.process, doorkeeper.cluster.layout"
     )
     assert imported_by(code) & {"rich", "yaml", "pyspark", "crc32c", "email", "zipfile", "argparse", "shutil"} == set()
+
+
+def test_the_script_does_without_hypothesis_which_kio_imports_wherever_it_finds_it() -> None:
+    code = (
+        "from doorkeeper.cli import main\n"
+        "sys.argv = ['doorkeeper', 'serve', '--help']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "import kio.static.primitive"
+    )
+    assert imported_by(code) & {"_pytest", "pytest", "sortedcontainers"} == set()

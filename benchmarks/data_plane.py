@@ -133,7 +133,7 @@ def _produce_rows(ours: Server, theirs: Server) -> list[Row]:
 
     def measure(server: Server) -> Spent:
         with server.connect() as connection:
-            frame = connection._frame(request)
+            frame = connection.frame(request)
 
             def work() -> None:
                 for _ in range(SMALL_REQUESTS):
@@ -157,7 +157,7 @@ def _fetch_rows(ours: Server, theirs: Server) -> list[Row]:
 
     def measure(server: Server) -> Spent:
         with server.connect() as connection:
-            frames = [connection._frame(fetch_request("large", number * 16)) for number in range(FETCHES)]
+            frames = [connection.frame(fetch_request("large", number * 16)) for number in range(FETCHES)]
 
             def work() -> None:
                 for frame in frames:

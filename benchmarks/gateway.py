@@ -191,7 +191,7 @@ def _record_rows(what: str, spent: dict[str, Spent]) -> list[Row]:
 
 def _heartbeat(connection: Connection) -> bytes:
     body = make_request(HEARTBEAT, 4, group_id="nobody", generation_id=1, member_id="m", group_instance_id=None)
-    frame = connection._frame(body)
+    frame = connection.frame(body)
     return struct.pack(">i", len(frame)) + frame
 
 
@@ -202,7 +202,7 @@ def _produce_without_acks(connection: Connection, topic: str) -> bytes:
         PRODUCE, 9, transactional_id=None, acks=0, timeout=timedelta(seconds=30),
         topic_data=[{"name": topic, "partition_data": [partition]}],
     )  # fmt: skip
-    frame = connection._frame(body)
+    frame = connection.frame(body)
     return struct.pack(">i", len(frame)) + frame
 
 

@@ -250,6 +250,27 @@ def test_an_over_long_client_id_is_refused_on_any_request() -> None:
     assert rig.take_upstream() == b""
 
 
+@pytest.mark.parametrize(("length", "passes"), [(249, True), (250, False)])
+def test_text_that_is_no_utf_8_goes_on_byte_for_byte_and_is_as_long_as_kafka_finds_it(
+    length: int, *, passes: bool
+) -> None:
+    """Three bytes of a surrogate are one unit to Java."""
+    rig = Rig("enforce")
+    named = replace(filled(HEARTBEAT, 4), group_id="~" * 3 * length)
+    sent = framed_request(named, 1).replace(b"~~~", b"\xed\xa0\x80")
+    rig.requests.feed(sent)
+    assert rig.take_upstream() == (sent if passes else b"")
+
+
+@pytest.mark.parametrize("mode", ["off", "evaluate", "enforce"])
+@pytest.mark.parametrize("size", [4, 100, 600])
+def test_a_client_id_that_is_no_utf_8_goes_on_byte_for_byte(mode: str, size: int) -> None:
+    rig = Rig(mode)
+    sent = framed_request(filled(HEARTBEAT, 4), 1, "~" * size).replace(b"~~~", b"\xed\xa0\x80")
+    rig.requests.feed(sent)
+    assert rig.take_upstream() == sent
+
+
 def test_a_classic_member_id_of_any_length_passes() -> None:
     rig = Rig("enforce")
     rig.ask(replace(filled(HEARTBEAT, 4), member_id="m" * 5000), 1)

@@ -107,7 +107,7 @@ class Connection:
 
     def send(self, request: RequestPayload) -> None:
         """Send a request that gets no response."""
-        self.send_bytes(self._frame(request))
+        self.send_bytes(self.frame(request))
 
     def send_bytes(self, frame: bytes) -> None:
         """Send a frame of any bytes."""
@@ -118,7 +118,8 @@ class Connection:
         (size,) = struct.unpack(">i", self._receive(4))
         return self._receive(size)
 
-    def _frame(self, request: RequestPayload) -> bytes:
+    def frame(self, request: RequestPayload) -> bytes:
+        """The bytes of a request, header first."""
         header_type = request.__header_schema__
         fields: dict[str, Any] = {
             "request_api_key": request.__api_key__,

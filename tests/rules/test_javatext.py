@@ -13,6 +13,7 @@ from tests.rules.java_vectors import committed, printed
 
 from doorkeeper.rules import javatext
 from doorkeeper.rules.javatext import (
+    decode_utf8,
     equals_ignore_case,
     escape_for_display,
     format_double,
@@ -69,6 +70,12 @@ class TestVectorsOfJava:
             got = (utf16_length(text), trim(text), split_java(text), split_list(text))
             assert got == (row["length"], row["trim"], row["split"], row["list"]), ascii(text)
 
+    def test_bytes_that_are_no_utf_8_give_the_same_text(self) -> None:
+        _, rows = committed("javatext-bytes")
+        assert len(rows) > 5000
+        for row in rows:
+            assert decode_utf8(bytes.fromhex(row["bytes"])) == row["text"], row
+
     def test_doubles_agree_with_the_shortest_form(self) -> None:
         _, rows = committed("javatext-doubles")
         assert len(rows) > 5000
@@ -108,7 +115,7 @@ class TestVectorsOfJava:
         assert found == characters("around comma")
 
     @pytest.mark.kafka
-    @pytest.mark.parametrize("section", ["characters", "numbers", "parts"])
+    @pytest.mark.parametrize("section", ["characters", "numbers", "parts", "bytes"])
     def test_java_still_says_the_same(self, section: str) -> None:
         assert printed("JavaTextVectors", section)[1] == committed(f"javatext-{section}")[1]
 
@@ -308,3 +315,16 @@ class TestEscapeForDisplay:
         assert len(shown) <= limit
         assert shown.isprintable()
         assert shown.encode().decode() == shown
+
+
+@given(ANY_TEXT)
+def test_bytes_of_a_text_give_that_text(text: str) -> None:
+    assert decode_utf8(text.encode()) == text
+
+
+@given(st.binary())
+def test_a_replaced_text_is_no_longer_than_its_bytes(data: bytes) -> None:
+    """What the door relies on, where it measures bytes instead of text."""
+    text = decode_utf8(data)
+    assert utf16_length(text) <= len(data)
+    assert decode_utf8(text.encode()) == text

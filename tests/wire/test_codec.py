@@ -133,7 +133,6 @@ class TestMalformedBodies:
             (V0, b"\xff\xff\xff\xff", "non-nullable field topics was serialized as null"),
             (V0, b"\0\0\0\1\xff\xfe", "negative string length"),
             (V0, b"\0\0\0\1\xff\xff", "null"),
-            (V0, b"\0\0\0\1\0\2\xff\xff", "UTF-8"),
             (V0, b"\0\0\0\1\0\2a", "ends before"),
             (V12, b"", "exhausted"),
             (V0, b"", "ends before"),
@@ -260,7 +259,6 @@ class TestRequests:
             (b"\0\3\xff\xff\0\0\0\1\xff\xff", "unsupported version -1", ErrorCode.UNSUPPORTED_VERSION),
             (b"\0\3\0\x0c\0\0\0\1\xff\xfe", "negative length -2", None),
             (b"\0\3\0\x0c\0\0\0\1\0\5abc", "inside its client id", None),
-            (b"\0\3\0\x0c\0\0\0\1\0\2\xff\xfe\0", "no valid UTF-8", ErrorCode.INVALID_REQUEST),
             (b"\0\3\0\x0c\0\0\0\1\xff\xff", "inside its header", None),
             (b"\0\3\0\x0c\0\0\0\1\xff\xff\1\1\x10", "inside its header", None),
             (b"\0\3\0\x0c\0\0\0\1\xff\xff" + bytes((MAX_HEADER_TAGS + 1,)), "65 tagged fields", None),
@@ -270,6 +268,10 @@ class TestRequests:
         with pytest.raises(RemoteProtocolError, match=reason) as caught:
             read_request_header(frame)
         assert caught.value.error_code_hint == code
+
+    def test_reads_a_client_id_that_is_no_utf_8_as_java_does(self) -> None:
+        header = read_request_header(b"\0\3\0\x0c\0\0\0\1\0\6a\xed\xa0\x80\xffb\0")
+        assert header.client_id == "a\ufffd\ufffdb"
 
     def test_does_not_decode_a_version_that_nobody_knows(self) -> None:
         with pytest.raises(RemoteProtocolError, match="unsupported version 99"):

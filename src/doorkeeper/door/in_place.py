@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from doorkeeper.door.judged import Keeper, body_limits
 from doorkeeper.errors import RemoteProtocolError
-from doorkeeper.rules.codes import ErrorCode
+from doorkeeper.rules.javatext import decode_utf8
 from doorkeeper.rules.names import MAX_NAME_LENGTH
 from doorkeeper.wire.codec import RequestHeader
 from doorkeeper.wire.framing import Frame
@@ -93,10 +93,7 @@ def peek_identifiers(header: RequestHeader, frame: Frame, keeper: Keeper) -> lis
     if end > len(frame):
         raise RemoteProtocolError("The request ends before its last identifier does")
     paths = tuple(body_limits(header.api_key, header.api_version, keeper))
-    try:
-        return [Identifier(paths[index], str(frame[start:end], "utf-8")) for index, start, end in spans if start >= 0]
-    except UnicodeDecodeError:
-        raise RemoteProtocolError("An identifier is no valid UTF-8", ErrorCode.INVALID_REQUEST) from None
+    return [Identifier(paths[index], decode_utf8(frame[start:end])) for index, start, end in spans if start >= 0]
 
 
 def _plain(path: str) -> str:

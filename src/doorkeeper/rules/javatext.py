@@ -10,6 +10,7 @@ spell; these functions see it as Java does.
 
 from __future__ import annotations
 
+import codecs
 import math
 import re
 from typing import Final
@@ -40,6 +41,11 @@ _ASCII_HEX_DIGIT_OF: Final = _ASCII_DIGIT_OF | {
     first + index: ord("a") + index for first in (0xFF21, 0xFF41) for index in range(6)
 }
 
+_AS_JAVA: Final = "doorkeeper.java"
+"""The name of Python's error handler that does as Java."""
+_REPLACEMENT: Final = "\ufffd"
+_BEFORE_A_SURROGATE: Final = 0xED  # the first of three bytes that would spell one
+
 _UP_TO_SPACE: Final = "".join(map(chr, range(0x21)))
 _REGEX_WHITE_SPACE: Final = " \t\n\x0b\f\r"  # Java's \s
 
@@ -68,6 +74,27 @@ def join_surrogates(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+def decode_utf8(data: bytes | bytearray | memoryview) -> str:
+    """`new String(data, UTF_8)`: what is no UTF-8 becomes U+FFFD. So does Kafka read every string of a request."""
+    return str(data, "utf-8", _AS_JAVA)
+
+
+def _replace_as_java(error: UnicodeError) -> tuple[str, int]:
+    """One U+FFFD for what Python takes for one mistake, and for an encoded surrogate, in which Python sees several."""
+    assert isinstance(error, UnicodeDecodeError)
+    data, start = error.object, error.start
+    if data[start] != _BEFORE_A_SURROGATE or not _continues(data, start + 1):
+        return _REPLACEMENT, error.end
+    return _REPLACEMENT, start + (3 if _continues(data, start + 2) else 2)
+
+
+def _continues(data: bytes, place: int) -> bool:
+    return place < len(data) and data[place] & 0xC0 == 0x80
+
+
+codecs.register_error(_AS_JAVA, _replace_as_java)
 
 
 def trim(text: str) -> str:

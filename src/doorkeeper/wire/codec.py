@@ -11,13 +11,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kio.serial import entity_reader
-from kio.serial.errors import SerialError
+from kio.serial.errors import InvalidUnicode, SerialError
 
 from doorkeeper.errors import LocalProtocolError, RemoteProtocolError
 from doorkeeper.rules.codes import ErrorCode
+from doorkeeper.rules.javatext import decode_utf8
 from doorkeeper.wire.cloning import with_plain_codes
 from doorkeeper.wire.encoder import encoder
-from doorkeeper.wire.fence import fenced, is_harmless, is_screened
+from doorkeeper.wire.fence import fenced, is_harmless, is_screened, mended
 from doorkeeper.wire.framing import Frame
 from doorkeeper.wire.memory import remembered
 from doorkeeper.wire.messages import API_KEYS, API_VERSIONS, api_name, is_flexible, message_classes
@@ -67,7 +68,7 @@ def read_request_header(frame: Frame) -> RequestHeader:
 
     An ApiVersions request of an unknown version is read as far as its client id, for it gets an answer (KIP-511).
 
-    :raises RemoteProtocolError: for an unknown API or version, a client id that is no UTF-8, or too few bytes.
+    :raises RemoteProtocolError: for an unknown API or version, or too few bytes.
     """
     try:
         api_key, api_version, correlation_id, length = _read_header(frame)
@@ -102,10 +103,7 @@ def _read_client_id(frame: Frame, length: int) -> tuple[str | None, int]:
     end = _HEADER_BYTES + length
     if end > len(frame):
         raise RemoteProtocolError("The request ends inside its client id")
-    try:
-        return str(frame[_HEADER_BYTES:end], "utf-8"), end
-    except UnicodeDecodeError:
-        raise RemoteProtocolError("The client id is no valid UTF-8", ErrorCode.INVALID_REQUEST) from None
+    return decode_utf8(frame[_HEADER_BYTES:end]), end
 
 
 def _skip_tags(frame: Frame, offset: int) -> int:
@@ -156,6 +154,14 @@ def decode_body(entity: type[Any], frame: Frame, offset: int) -> Any:
 
 
 def _read_body(entity: type[Any], frame: Frame, offset: int) -> Any:
+    try:
+        return _read_fenced(entity, frame, offset)
+    except InvalidUnicode:
+        frame, offset = mended(entity, frame, offset)
+        return _reader(entity)(frame, offset)[0]
+
+
+def _read_fenced(entity: type[Any], frame: Frame, offset: int) -> Any:
     read = _reader(entity)
     if is_screened(entity):
         frame = bytes(frame)

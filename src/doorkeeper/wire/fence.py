@@ -17,6 +17,7 @@ from typing import Any, Final
 from doorkeeper.errors import RemoteProtocolError
 from doorkeeper.wire.framing import Frame
 from doorkeeper.wire.memory import remembered
+from doorkeeper.wire.mending import mending_walk
 from doorkeeper.wire.schema import shape_of
 from doorkeeper.wire.walking import MAX_ELEMENTS, Edits, Span, Walk, generate_walk
 
@@ -59,8 +60,20 @@ def fenced(entity: type[Any], frame: Frame, offset: int) -> tuple[Frame, int]:
 
     :raises RemoteProtocolError: when lengths don't add up.
     """
+    return _edited(_walk(entity), frame, offset)
+
+
+def mended(entity: type[Any], frame: Frame, offset: int) -> tuple[Frame, int]:
+    """The same, with every string in UTF-8: for a message in which kio has met one that is not.
+
+    :raises RemoteProtocolError: when lengths don't add up.
+    """
+    return _edited(mending_walk(entity), frame, offset)
+
+
+def _edited(walk: Walk, frame: Frame, offset: int) -> tuple[Frame, int]:
     edits: Edits = []
-    _run(_walk(entity), frame, offset, edits, [])
+    _run(walk, frame, offset, edits, [])
     if not edits:
         return frame, offset
     return _apply(edits, frame, offset), 0

@@ -168,7 +168,7 @@ class WalkGenerator:
             if tag is None:
                 self.add_field(depth, shape_of(field), flexible, path + field.name)
             else:
-                inner = WalkGenerator({})
+                inner = type(self)({})
                 inner.add_field(1, shape_of(field)._replace(nullable=False), True, "")
                 known[tag] = inner.compile()
         if flexible:

@@ -57,7 +57,7 @@ class Theirs:
     def start(self, client: str, request: Any) -> None:
         if client not in self.connections:
             self.connections[client] = self.kafka.connect_broker()
-        frame = self.connections[client]._frame(request)
+        frame = self.connections[client].frame(request)
         self.connections[client]._socket.sendall(struct.pack(">i", len(frame)) + frame)
         self.asked[client] = request
 

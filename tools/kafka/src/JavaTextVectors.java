@@ -3,7 +3,9 @@ import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -22,6 +24,7 @@ import org.apache.kafka.common.utils.AppInfoParser;
  * Prints what Java's own text functions give for odd texts, one JSON object per line after a header line.
  * `characters`: which single characters have a property. `numbers`: the parsers. `parts`: length, trim, split and Kafka's
  * lists. `doubles`: Double.toString of this JDK, and the shortest form that JDK 19 and later give (as Jackson has it, too).
+ * `bytes`: the text of bytes that are no UTF-8 (Readable.readString).
  */
 public class JavaTextVectors {
     private static final ObjectMapper JSON = JsonMapper.builder().enable(JsonWriteFeature.ESCAPE_NON_ASCII).build();
@@ -41,6 +44,7 @@ public class JavaTextVectors {
             case "numbers" -> printNumbers();
             case "parts" -> printParts();
             case "doubles" -> printDoubles();
+            case "bytes" -> printBytes();
             default -> throw new IllegalArgumentException(arguments[0]);
         }
     }
@@ -288,5 +292,44 @@ public class JavaTextVectors {
             values.add((double) random.nextInt());
         }
         return values;
+    }
+
+    private static void printBytes() throws Exception {
+        for (byte[] bytes : byteStrings()) {
+            Map<String, Object> row = new LinkedHashMap<>();
+            row.put("bytes", HexFormat.of().formatHex(bytes));
+            row.put("text", new String(bytes, StandardCharsets.UTF_8));
+            print(row);
+        }
+    }
+
+    /** Every first byte before every kind of second, third and fourth; then sequences of interesting bytes. */
+    private static List<byte[]> byteStrings() {
+        int[] following = {0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc2, 0xe0, 0xed, 0xf0, 0xff};
+        List<byte[]> found = new ArrayList<>();
+        for (int first = 0x80; first <= 0xff; first++) {
+            found.add(new byte[] {(byte) first});
+            for (int second : following) {
+                found.add(new byte[] {(byte) first, (byte) second});
+            }
+        }
+        int[] leading = {0xc1, 0xc2, 0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5};
+        for (int first : leading) {
+            for (int second : following) {
+                for (int third : following) {
+                    found.add(new byte[] {'a', (byte) first, (byte) second, (byte) third});
+                }
+            }
+        }
+        Random random = new Random(190);
+        for (int i = 0; i < 1000; i++) {
+            byte[] bytes = new byte[1 + random.nextInt(12)];
+            for (int place = 0; place < bytes.length; place++) {
+                int[] among = random.nextBoolean() ? leading : following;
+                bytes[place] = (byte) among[random.nextInt(among.length)];
+            }
+            found.add(bytes);
+        }
+        return found;
     }
 }

@@ -94,6 +94,14 @@ class RunningCluster:
     def nodes(self) -> list[Node]:
         return self._process.nodes
 
+    @property
+    def broker_ids(self) -> list[int]:
+        return [one.config.node_id for one in self.nodes if one.config.is_broker]
+
+    @property
+    def log_dirs(self) -> list[Path]:
+        return [folder for one in self.nodes for folder in one.config.log_dirs]
+
     def node(self, node_id: int = 1) -> Node:
         return next(one for one in self.nodes if one.config.node_id == node_id)
 

@@ -28,6 +28,7 @@ LATER = frozenset(
         ErrorCode.not_coordinator,
         ErrorCode.concurrent_transactions,
         ErrorCode.not_enough_replicas,
+        ErrorCode.not_leader_or_follower,  # a new leader of a real Kafka that has not heard of it yet
     )
 )
 """A client that hears this tries again."""

@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
 from uuid import uuid4
 
-from tests.cluster.running import RunningCluster
+from tests.kafka.requests import Connection
 from tests.kafka.tools import KafkaTools, Said
+
+from doorkeeper.wire.registry import Door
+
+
+class Reached(Protocol):
+    """A cluster, or what stands before one."""
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients go."""
+
+    @property
+    def bootstrap_controllers(self) -> str:
+        """Where those go who ask a controller."""
+
+    @property
+    def broker_ids(self) -> Sequence[int]:
+        """The brokers that there are."""
+
+    @property
+    def log_dirs(self) -> Sequence[Path]:
+        """Where all nodes keep their files."""
+
+    def connect(self, door: Door, node_id: int) -> Connection:
+        """A connection to one node."""
 
 
 class Tools:
     """The tools, told where the cluster is."""
 
-    def __init__(self, tools: KafkaTools, cluster: RunningCluster) -> None:
+    def __init__(self, tools: KafkaTools, cluster: Reached) -> None:
         self.cluster = cluster
         self.alone = tools
         self._tools = tools

@@ -101,11 +101,10 @@ def test_delegation_tokens_are_not_for_who_did_not_log_in(tools: Tools, tmp_path
 def test_dump_log_reads_the_files_of_a_topic_and_of_groups(tools: Tools) -> None:
     topic = tools.topic(lines=3)
     tools.consumed(topic, 3, f"--group {uuid4()}")
-    data = Path(tools.cluster.node().config.log_dirs[0])
-    folders = [one for node in (data, data / "node2") for one in node.glob(f"{topic}-0")]
+    folders = [one for data in tools.cluster.log_dirs for one in data.glob(f"{topic}-0")]
     (segment,) = folders[0].glob("*.log")
     told = tools.plain("kafka-dump-log", f"--files {segment} --print-data-log --deep-iteration")
     assert re.findall(r"payload: (.*)", told) == lines(3)
-    offsets = [one for node in (data, data / "node2") for one in node.glob("__consumer_offsets-*/*.log")]
+    offsets = [one for data in tools.cluster.log_dirs for one in data.glob("__consumer_offsets-*/*.log")]
     told = "".join(tools.plain("kafka-dump-log", f"--files {one} --offsets-decoder") for one in offsets)
     assert topic in told

@@ -22,8 +22,8 @@ EMPTY, ONGOING, PREPARE_COMMIT, COMPLETE_COMMIT = 0, 1, 2, 4
 @pytest.fixture
 def cluster(tools: Tools) -> Iterator[Cluster]:
     with ExitStack() as stack:
-        ids = [one.config.node_id for one in tools.cluster.nodes if one.config.is_broker]
-        yield Cluster({one: stack.enter_context(tools.cluster.connect(Door.BROKER, one)) for one in ids})
+        connect = tools.cluster.connect
+        yield Cluster({one: stack.enter_context(connect(Door.BROKER, one)) for one in tools.cluster.broker_ids})
 
 
 @pytest.fixture
@@ -97,8 +97,8 @@ def test_the_files_of_the_coordinator_are_readable(tools: Tools, cluster: Cluste
     producer.write(topic, b"x")
     producer.commit()
     producer.wait_for("CompleteCommit")
-    folders = [one for node in tools.cluster.nodes for one in node.config.log_dirs]
-    files = ",".join(str(one) for folder in folders for one in folder.glob("__transaction_state-*/*.log"))
+    found = (one for folder in tools.cluster.log_dirs for one in folder.glob("__transaction_state-*/*.log"))
+    files = ",".join(map(str, found))
     told = tools.plain("kafka-dump-log", f"--transaction-log-decoder --files {files}")
     ours = [line for line in told.splitlines() if producer.transactional_id in line]
     states = [int(found) for line in ours for found in re.findall(r'"transactionStatus":(\d)', line)]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from tests.compat.conftest import CONFIGS
@@ -20,10 +20,11 @@ from tests.compat.java_tools import Tools
 from tests.compat.topics import new_topic
 from tests.gateway.running import HOST, POLL_SECONDS, WAIT_SECONDS, ThreadedGateway, has_coordinator, wait_until
 from tests.kafka.cluster import plan
-from tests.kafka.requests import live_brokers, make_request
+from tests.kafka.requests import Connection, live_brokers, make_request
 
 from doorkeeper.client import Admin
 from doorkeeper.gateway.address_table import NodeKind
+from doorkeeper.wire.registry import Door
 
 if TYPE_CHECKING:
     from tests.kafka.cluster import KafkaCluster
@@ -38,6 +39,8 @@ ACLS = {
 NOT_WITHOUT_THE_GATEWAY_EITHER = {
     "test_refusals_carry_kafkas_codes": "asks for two replicas, which the embedded cluster refuses and this Kafka has",
     "test_more_than_one_replica_is_refused_with_the_way_out": "that way out is the gateway, and the Kafka behind it",
+    "test_broker_tells_its_versions": "knows the embedded cluster's newer versions",
+    "test_partitions_stay_where_they_are": "moves partitions, which the embedded cluster can't",
     "test_configs_are_set_and_described[BROKER_LOGGER-1-doorkeeper.net-DEBUG]": "a logger of the embedded cluster's",
 }
 """Tests that a real Kafka does not pass by itself, and why."""
@@ -51,7 +54,7 @@ SHORT_REBALANCES = {"java", "franz_go"}
 
 def is_long(item: pytest.Item) -> bool:
     if item.path.name != LIMITS:
-        return item.path.name.startswith("test_java_tools")
+        return item.path.name.startswith("test_java")
     asked = cast("pytest.Function", item).callspec.params
     if "trial" not in asked:
         return asked["library"] not in SHORT_REBALANCES
@@ -100,6 +103,17 @@ class Behind:
     def admin(self) -> Admin:
         return Admin(self.bootstrap_servers)
 
+    @property
+    def broker_ids(self) -> list[int]:
+        return list(self.kafka.broker_addresses)
+
+    @property
+    def log_dirs(self) -> list[Path]:
+        return [Path(self.kafka.static_properties(node_id)["log.dirs"]) for node_id in self.kafka.nodes]
+
+    def connect(self, door: Door, node_id: int) -> Connection:
+        return self.gateway.connect(NodeKind(door), node_id)
+
 
 def is_known_everywhere(gateway: ThreadedGateway, topic: str) -> bool:
     """Whether every broker has heard of a new topic: each is told by itself."""
@@ -128,8 +142,8 @@ def running(kafka_cluster: KafkaFactory) -> Iterator[Behind]:
 
 @pytest.fixture(scope="session")
 def tools(kafka_tools: KafkaTools, running: Behind) -> Tools:
-    """Kafka's tools; they ask of the cluster only where it is."""
-    return Tools(kafka_tools, cast("Any", running))
+    """Kafka's tools, told that the cluster is where the gateway is."""
+    return Tools(kafka_tools, running)
 
 
 @pytest.fixture

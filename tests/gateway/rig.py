@@ -43,7 +43,7 @@ class Rig:
     ) -> None:
         self.records: list[VerdictRecord] = []
         judged: Modes = parse_modes(modes)
-        plans = Plans(judged, unstable_versions=unstable_versions, pass_unknown=pass_unknown)
+        self.plans = plans = Plans(judged, unstable_versions=unstable_versions, pass_unknown=pass_unknown)
         self.judge = Judge(judged, self.records.append, lambda: 0.0)
         house = House(plans, self.judge, Offered(plans), observer=observer)
         self.client = Client("10.0.0.1", "broker 1")

@@ -69,11 +69,14 @@ class Plans(dict[int, Plan]):
 
     def __init__(self, modes: Modes, *, unstable_versions: bool = False, pass_unknown: bool = False) -> None:
         super().__init__()
+        self.edition = 0
+        """Counts the changes: what was decided under another one is decided anew."""
         self.change(modes, unstable_versions=unstable_versions, pass_unknown=pass_unknown)
 
     def change(self, modes: Modes, *, unstable_versions: bool, pass_unknown: bool) -> None:
         """Take other settings; they count from the next request on, on open connections too."""
         self.clear()
+        self.edition += 1
         self.modes = modes
         self.unstable_versions = unstable_versions
         self.pass_unknown = pass_unknown

@@ -4,7 +4,8 @@
               └─ plan: identifiers read in place ─> on it goes, with its neighbours in one write
                  or: examined as a whole frame   ─> passed, replaced, answered, or the end
 
-What can't be decided yet waits (`_rest`), bounded by the largest frame that is let in.
+What can't be decided yet waits (`_rest`), bounded by the largest frame that is let in. Clients repeat themselves: a
+frame with the bytes of the last one that was let pass, as far as those decided that, passes without another look.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Final, Protocol
 from doorkeeper.errors import RemoteProtocolError
 from doorkeeper.gateway.outcomes import Answer, Close, Defer, Outcome, Pass, Pending, Replace, Settled
 from doorkeeper.gateway.plans import Plan, Plans
-from doorkeeper.gateway.responses import Token
+from doorkeeper.gateway.responses import Responder, Token
 from doorkeeper.wire.framing import SIZE_BYTES
 
 HEADER_BYTES: Final = 14
@@ -25,6 +26,14 @@ MAX_TOKEN_BYTES: Final = 524_288
 """Kafka's default of `sasl.server.max.receive.size`."""
 FIRST_LOOK_BYTES: Final = 4096
 """How much of a frame is awaited before a second look; then twice as much each time."""
+CORRELATION_AT: Final = 8
+CLIENT_ID_AT: Final = 12
+MAX_REMEMBERED_BYTES: Final = 1024
+"""How much of a frame is kept to know its like by."""
+_NOTHING: Final = b"\xff" * CORRELATION_AT
+"""How no frame begins: a size is positive."""
+ACKS_BYTES: Final = 2
+NO_ACKS: Final = b"\0\0"
 _read_header = struct.Struct(">ihhih").unpack_from
 _read_size = struct.Struct(">i").unpack_from
 _write_size = struct.Struct(">i").pack
@@ -40,6 +49,23 @@ class _Nowhere(list[Any]):
 
 
 _NOWHERE: Final = _Nowhere()
+
+
+class _Passed:
+    """The last frame that passed: as much of it as decided that."""
+
+    __slots__ = ("awaited", "decided", "head", "length", "responder")
+
+    def __init__(self) -> None:
+        self.head = _NOTHING
+        """Size, API key and version."""
+        self.decided = b""
+        """From the client id's length to the last byte that was looked at."""
+        self.length = 0
+        """Of the whole frame, with its size."""
+        self.awaited = True
+        """Whether an answer comes."""
+        self.responder: Responder | None = None
 
 
 class Examiner(Protocol):
@@ -78,6 +104,10 @@ class RequestStream:
         self._answer = answer
         self._max_frame_bytes = max_frame_bytes
         self._observed = observed
+        self._edition = plans.edition
+        self._key = -1
+        """API and version of the last frame."""
+        self._passed = _Passed()
         self._skip = 0
         """Bytes of a frame that passes and are still to come."""
         self._rest = bytearray()
@@ -148,34 +178,62 @@ class RequestStream:
     def _scan(self, data: bytes, position: int, begin: int = 0) -> None:
         """Look at every frame from `position` on; what is between `begin` and it belongs to one that passes."""
         end = len(data)
-        plans, pending, longest = self._plans, self._pending, self._plans.longest_client_id
+        plans, passed = self._plans, self._passed
+        if plans.edition != self._edition:
+            self._edition, passed.head = plans.edition, _NOTHING
         while end - position >= HEADER_BYTES and not self.expects_token:
-            size, api_key, version, correlation_id, client_id = _read_header(data, position)
-            stop = position + SIZE_BYTES + size
-            plan = plans.get(api_key << 16 | version) or plans.find(api_key, version)
-            after = 0
-            if plan is not None and not plan.examined and client_id <= longest and size <= self._max_frame_bytes:
-                after = _look(plan, data, position, client_id, stop)
-            if plan is None or after <= 0:
+            if data.startswith(passed.head, position):
+                repeated = self._repeat(data, position)
+                if repeated > position:
+                    position = repeated
+                    continue
+            size, api_key, version, _, client_id = _read_header(data, position)
+            key, stop = api_key << 16 | version, position + SIZE_BYTES + size
+            plan = plans.get(key) or plans.find(api_key, version)
+            after = 0 if plan is None or size > self._max_frame_bytes else _look(plan, data, position, client_id, stop)
+            if plan is None or after <= 0 or client_id > plans.longest_client_id:
                 self._pass(data, begin, position)
                 begin = position = self._examine(data, position, stop, plan)
                 if position < 0:
                     return
                 continue
-            if self._observed:
-                self._examiner.observe(data[position + SIZE_BYTES : stop])
-            if plan.answers or data[after] or data[after + 1]:
-                pending.append((correlation_id, plan.responder))
-            if stop >= end:
-                self._skip = stop - end
-                self._pass(data, begin, end)
-                return
+            self._let_pass(data, position, after, stop, key, plan)
             position = stop
+        if position >= end:
+            self._skip = position - end
+            position = end
         self._pass(data, begin, position)
         if self.expects_token:
             self._scan_tokens(data, position)
         elif position < end:
             self._wait(data, position, HEADER_BYTES)
+
+    def _let_pass(self, data: bytes, position: int, after: int, stop: int, key: int, plan: Plan) -> None:
+        """Take note of a frame that passes: `data[position:stop]`, decided by what is before `after`."""
+        if self._observed:
+            self._examiner.observe(data[position + SIZE_BYTES : stop])
+        if not plan.answers:
+            after += ACKS_BYTES
+        awaited = plan.answers or data[after - ACKS_BYTES : after] != NO_ACKS
+        if awaited:
+            self._pending.append((_read_size(data, position + CORRELATION_AT)[0], plan.responder))
+        if key == self._key and after <= min(len(data), position + MAX_REMEMBERED_BYTES) and not self._observed:
+            passed = self._passed
+            passed.head = data[position : position + CORRELATION_AT]
+            passed.decided = data[position + CLIENT_ID_AT : after]
+            passed.length, passed.awaited, passed.responder = stop - position, awaited, plan.responder
+        self._key = key
+
+    def _repeat(self, data: bytes, position: int) -> int:
+        """Pass all frames that are like the last; returns where something else begins, or the end of the last frame."""
+        passed, append = self._passed, self._pending.append
+        head, decided, length, responder = passed.head, passed.decided, passed.length, passed.responder
+        is_like = data.startswith
+        while is_like(head, position) and is_like(decided, position + CLIENT_ID_AT):
+            if passed.awaited:
+                append((_read_size(data, position + CORRELATION_AT)[0], responder))
+            position += length
+        return position
 
     def _pass(self, data: bytes, begin: int, end: int) -> None:
         if end - begin == len(data):
@@ -254,6 +312,8 @@ class RequestStream:
 def _look(plan: Plan, data: bytes, position: int, client_id: int, stop: int) -> int:
     """Read the identifiers in place; the offset after them, or less than 1 when that does not let the frame pass."""
     body = position + HEADER_BYTES + (client_id if client_id > 0 else 0)
+    if plan.examined:
+        return 0
     if plan.walk is None:
         return body if body <= stop else 0
     try:

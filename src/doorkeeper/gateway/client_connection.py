@@ -5,6 +5,10 @@
 
 Back-pressure: while one side does not take bytes, the other is not read. The end of the client's bytes is handed on
 after them; the end of upstream's bytes closes the client's connection after them.
+
+Kafka answers the requests of a connection one after the other. Where so many are in flight that it is busy for a while,
+small answers gather for a millisecond in upstream's socket, and are then read and written together, as network cards
+spare interrupts. Kafka goes on working meanwhile; and a client with few requests in flight never waits.
 """
 
 from __future__ import annotations
@@ -23,6 +27,11 @@ from doorkeeper.gateway.request_stream import RequestStream
 from doorkeeper.gateway.response_stream import ResponseStream
 
 LOGGER: Final = logging.getLogger("doorkeeper.gateway")
+GATHER_FROM: Final = 24
+"""Requests in flight that keep Kafka busy for the time of gathering: it takes 40 µs or more for each."""
+GATHER_SECONDS: Final = 0.001
+GATHER_BYTES: Final = 4096
+"""A chunk of that size is worth a write of its own."""
 
 
 class Counts(Protocol):
@@ -131,6 +140,7 @@ class ClientConnection(asyncio.Protocol):
         self._draining = False
         self._opening: asyncio.Task[None] | None = None
         self._judging: asyncio.Task[None] | None = None
+        self._gathering: asyncio.TimerHandle | None = None
 
     # -- called by asyncio
 
@@ -188,6 +198,9 @@ class ClientConnection(asyncio.Protocol):
         for task in (self._opening, self._judging):
             if task is not None:
                 task.cancel()
+        if self._gathering is not None:
+            self._gathering.cancel()
+            self._gathering = None
         upstream = self._upstream
         if upstream is not None and upstream.transport is not None:
             upstream.transport.close()
@@ -294,8 +307,15 @@ class ClientConnection(asyncio.Protocol):
             return
         if before >= self.limits.max_pipelined > len(self._pending):
             self.regulate()
+        if len(self._pending) >= GATHER_FROM and len(data) < GATHER_BYTES and self._gathering is None:
+            self._gathering = self.loop.call_later(GATHER_SECONDS, self._end_gathering)
+            self.regulate()
         if self._draining:
             self._close_if_drained()
+
+    def _end_gathering(self) -> None:
+        self._gathering = None
+        self.regulate()
 
     def lose_upstream(self) -> None:
         """Upstream has closed: the client gets what has come, then the end."""
@@ -320,13 +340,17 @@ class ClientConnection(asyncio.Protocol):
                 self.transport.resume_reading()
             else:
                 self.transport.pause_reading()
+        self._regulate_upstream()
+
+    def _regulate_upstream(self) -> None:
+        wanted = not self._client_is_full and self._gathering is None
         upstream = None if self._upstream is None else self._upstream.transport
-        if self._reading_upstream == self._client_is_full and upstream is not None and not upstream.is_closing():
-            self._reading_upstream = not self._client_is_full
-            if self._client_is_full:
-                upstream.pause_reading()
-            else:
+        if wanted != self._reading_upstream and upstream is not None and not upstream.is_closing():
+            self._reading_upstream = wanted
+            if wanted:
                 upstream.resume_reading()
+            else:
+                upstream.pause_reading()
 
     # -- the end
 

@@ -1,0 +1,166 @@
+"""Small answers to a client with many requests in flight gather for a moment before they are read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from tests.gateway.rig import Rig, framed_request
+from tests.kafka.requests import make_request
+
+from doorkeeper.gateway.client_connection import GATHER_BYTES, GATHER_FROM, ClientConnection, UpstreamConnection
+from doorkeeper.gateway.limits import GatewayLimits
+from doorkeeper.wire.framing import frame
+
+HEARTBEAT = 12
+PATIENCE_SECONDS = 20
+
+
+class Side:
+    """A transport that keeps what is written, and knows whether it is read."""
+
+    def __init__(self) -> None:
+        self.written = bytearray()
+        self.write = self.written.extend
+        self.is_read = True
+        self.closed = False
+
+    def pause_reading(self) -> None:
+        self.is_read = False
+
+    def resume_reading(self) -> None:
+        self.is_read = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+
+    def set_write_buffer_limits(self, high: int) -> None:
+        """It takes everything."""
+
+    def get_extra_info(self, name: str) -> Any:
+        return ("127.0.0.1", 1)
+
+
+class Door:
+    """Lets everybody in (`client_connection.Reception`)."""
+
+    limits = GatewayLimits()
+    observed = False
+
+    def __init__(self) -> None:
+        self.client, self.upstream = Side(), Side()
+        self.population = SimpleNamespace(from_clients=0, from_upstream=0)
+        self._rig = Rig("enforce")
+        self.plans = self._rig.plans
+        self.connection = ClientConnection(cast("Any", self))
+
+    async def open(self) -> None:
+        self.connection.connection_made(cast("Any", self.client))
+        await until(lambda: self.client.is_read)
+
+    def ask(self, count: int) -> None:
+        """So many requests, numbered from 0."""
+        body = make_request(HEARTBEAT, 4, group_id="readers", generation_id=1, member_id="m", group_instance_id=None)
+        for number in range(count):
+            self.connection.data_received(framed_request(body, number))
+
+    def answer(self, number: int, size: int = 16) -> bytes:
+        framed = frame(number.to_bytes(4, "big") + bytes(size))
+        self.connection.receive_upstream(framed)
+        return framed
+
+    # -- what a connection asks of its door
+
+    def route(self, connection: ClientConnection) -> Door:
+        return self
+
+    def admit(self, connection: ClientConnection) -> str | None:
+        return None
+
+    def leave(self, connection: ClientConnection) -> None:
+        """Nobody counts."""
+
+    forget = leave
+
+    def gatekeeper(self, connection: ClientConnection) -> Any:
+        return self._rig.keeper
+
+    async def connect(self, protocol: UpstreamConnection) -> None:
+        protocol.connection_made(cast("Any", self.upstream))
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not is_so():
+            await asyncio.sleep(0)
+
+
+def at_a_door(story: Callable[[Door], Awaitable[None]]) -> None:
+    async def play() -> None:
+        door = Door()
+        await door.open()
+        await story(door)
+
+    asyncio.run(play())
+
+
+def test_answers_gather_while_many_are_to_come_and_all_arrive_in_order() -> None:
+    async def story(door: Door) -> None:
+        door.ask(GATHER_FROM + 1)
+        sent = door.answer(0)
+        assert not door.upstream.is_read
+        await until(lambda: door.upstream.is_read)
+        for number in range(1, GATHER_FROM + 1):
+            sent += door.answer(number)
+        assert door.client.written == sent
+
+    at_a_door(story)
+
+
+@pytest.mark.parametrize(("asked", "gathers"), [(GATHER_FROM + 1, True), (GATHER_FROM, False), (5, False)])
+def test_nobody_waits_with_few_in_flight(asked: int, gathers: bool) -> None:
+    async def story(door: Door) -> None:
+        door.ask(asked)
+        door.answer(0)
+        assert door.upstream.is_read is not gathers
+
+    at_a_door(story)
+
+
+def test_what_is_long_does_not_wait_for_more() -> None:
+    async def story(door: Door) -> None:
+        door.ask(2 * GATHER_FROM)
+        door.answer(0, GATHER_BYTES)
+        assert door.upstream.is_read
+
+    at_a_door(story)
+
+
+def test_a_client_that_takes_nothing_is_waited_for_after_that() -> None:
+    async def story(door: Door) -> None:
+        door.ask(2 * GATHER_FROM)
+        door.answer(0)
+        door.connection.pause_writing()
+        await until(lambda: door.connection._gathering is None)
+        assert not door.upstream.is_read
+        door.connection.resume_writing()
+        assert door.upstream.is_read
+
+    at_a_door(story)
+
+
+def test_a_client_that_goes_meanwhile_is_not_waited_for() -> None:
+    async def story(door: Door) -> None:
+        door.ask(2 * GATHER_FROM)
+        door.answer(0)
+        door.connection.connection_lost(None)
+        assert door.connection._gathering is None
+        assert door.upstream.closed
+
+    at_a_door(story)

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from doorkeeper.cli.properties_file import load_properties
 from doorkeeper.errors import InputError
 from doorkeeper.gateway.settings import GatewaySettings, Login, UpstreamSecurity, settings_of
@@ -58,6 +56,8 @@ class SettingsSource:
 
 
 def _load_yaml(file: Path) -> dict[str, Any]:
+    import yaml  # late: most of the time there is no file
+
     try:
         document = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

@@ -13,8 +13,7 @@ from typing import Any, Final
 from doorkeeper.door.verdicts import VerdictRecord
 from doorkeeper.errors import DoorkeeperError, NetworkError
 from doorkeeper.gateway.address_table import NodeKind
-from doorkeeper.gateway.cluster_reader import ClusterReader
-from doorkeeper.gateway.config_judge import ConfigJudge
+from doorkeeper.gateway.config_judge_on_demand import ConfigJudgeOnDemand
 from doorkeeper.gateway.doors import SWEEPS_PER_IDLE_TIME, Population
 from doorkeeper.gateway.gatekeeper import House
 from doorkeeper.gateway.identity_log import IdentityLog
@@ -50,13 +49,12 @@ class GatewayProcess:
         self.judge = Judge(settings.modes, self._write_verdict, time.time)
         self._opener = Opener(settings.client_id, settings.security)
         self._tls: ssl.SSLContext | None = None if settings.tls is None else server_context(settings.tls)
-        self._reader = ClusterReader(self._opener, lambda: self.street.bootstrap_addresses(NodeKind.BROKER))
         self._offered = Offered(self._plans)
         house = House(
             self._plans,
             self.judge,
             self._offered,
-            ConfigJudge(self.judge, self._reader),
+            ConfigJudgeOnDemand(self.judge, self._opener, lambda: self.street.bootstrap_addresses(NodeKind.BROKER)),
             None if identities is None else IdentityLog(identities.write, time.time),
         )
         self.population = Population(settings.limits)

@@ -107,14 +107,10 @@ def _ask_duckdb(log: Path) -> None:
 def _audit(log: Path, out: Path) -> Run:
     command = [sys.executable, "-m", "doorkeeper", "audit", f"requests:{log}", "--out", str(out)]
     run = _Watched([*command, "--master", f"local[{THREADS}]"])
-    stages = {
-        line.split(":")[0]: float(line.split(":")[1].split()[0])
-        for line in run.stderr.splitlines()
-        if line.startswith(("reading:", "judging:", "summing up:"))
-    }
+    (seconds,) = (float(line.split()[1]) for line in run.stderr.splitlines() if line.startswith("audit: "))
     document = json.loads((out / "summary.json").read_text())
     found = {(one["kind"], one["value"]): one["count"] for one in document["findings"] if one["weight"] == "refused"}
-    return Run(sum(stages.values()), run.seconds, run.cpu, found)
+    return Run(seconds, run.seconds, run.cpu, found)
 
 
 class _Watched:

@@ -16,7 +16,7 @@ from tests.audit.request_lines import change, consumer_heartbeat, heartbeat, lin
 from tests.kafka.jars import require_jars
 from tools.spark_jars import DELTA
 
-from doorkeeper.audit import files
+from doorkeeper.audit import files, packing, range_tasks
 from doorkeeper.audit.progress import Progress
 from doorkeeper.audit.run import AuditOptions, run_audit
 from doorkeeper.audit.schemas import FINDINGS
@@ -133,6 +133,8 @@ def test_is_the_same_in_any_partitioning(
 ) -> None:
     monkeypatch.setattr(files, "SMALLEST_RANGE", 5_000)
     monkeypatch.setattr(files, "LARGEST_RANGE", 7_000)
+    monkeypatch.setattr(range_tasks, "SMALLEST_RANGE", 20_000)
+    monkeypatch.setattr(packing, "TASKS_PER_BUCKET", 2)
     audited(spark, tmp_path, logs, strict=True)
     for name in ("summary.json", "report.html"):
         assert (tmp_path / name).read_bytes() == (first[1] / name).read_bytes()

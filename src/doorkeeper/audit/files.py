@@ -21,7 +21,7 @@ from doorkeeper.errors import InputError
 from doorkeeper.rules.javatext import escape_for_display
 
 MEBIBYTE: Final = 1024 * 1024
-LARGEST_RANGE: Final = 256 * MEBIBYTE
+LARGEST_RANGE: Final = 1024 * MEBIBYTE  # each range tells all its callers anew
 SMALLEST_RANGE: Final = 8 * MEBIBYTE  # below this a task costs more than it reads
 RANGES_PER_TASK_SLOT: Final = 2  # so that no slot waits long for the last range
 

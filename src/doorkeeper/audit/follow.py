@@ -13,12 +13,15 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from doorkeeper.audit.config_changes import KnownConfigs
 from doorkeeper.audit.judging import Judge
+from doorkeeper.audit.packing import Part
 from doorkeeper.audit.progress import Progress
 from doorkeeper.audit.schemas import FINDING_KEY, FINDINGS
-from doorkeeper.audit.stages import find, only_once, summarise_sightings, with_judgements
+from doorkeeper.audit.session import task_slots
+from doorkeeper.audit.stages import audited, table_of
 from doorkeeper.audit.tables import FINDINGS_TABLE, TableFormat, Tables
 from doorkeeper.audit.topics import connector_options, to_sightings
 from doorkeeper.errors import InputError
+from doorkeeper.rules.verdict import RuleId
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,10 +50,13 @@ def start_following(spark: SparkSession, options: AuditOptions, trigger: str) ->
     topics = ",".join(source.removeprefix("topic:") for source in options.sources)
     judge = Judge(options.rulebook, KnownConfigs(brokers=options.brokers))
     tables = Tables(spark, options.out, TableFormat.DELTA)
+    buckets = task_slots(spark)
 
     def merge(batch: DataFrame, number: int) -> None:
-        sightings = summarise_sightings(to_sightings(batch, options.read_options))
-        findings = find(with_judgements(only_once(sightings), judge))
+        sightings = to_sightings(batch, options.read_options, buckets)
+        findings = table_of(audited(sightings, judge, buckets), Part.FINDINGS)
+        # Who looks alike shows in the whole topic only, not in one batch of it.
+        findings = findings.where(F.col("rule") != RuleId.CLIENT_ID_LOOKS_ALIKE.value)
         merge_findings(tables, findings, number)
 
     try:

@@ -7,7 +7,7 @@ judged: Kafka refuses the rest today, with or without limits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -51,13 +51,18 @@ class Judgement(NamedTuple):
 
 
 def judge_batch(batch: pa.RecordBatch, judge: Judge) -> pa.RecordBatch:
-    """The rows of JUDGED for rows of SIGHTINGS; a sighting that breaks two rules has two, a lawful one none."""
+    """The rows of JUDGED for rows of SIGHTINGS."""
+    return pa.RecordBatch.from_pylist(judge_rows(batch.to_pylist(), judge), schema=JUDGED)
+
+
+def judge_rows(sightings: Iterable[dict[str, Any]], judge: Judge) -> list[dict[str, Any]]:
+    """The rows of JUDGED; a sighting that breaks two rules has two, a lawful one none."""
     rows = []
-    for row in batch.to_pylist():
+    for row in sightings:
         for judgement in judge_sighting(row, judge):
             judged = row | judgement._asdict() | {"door": judgement.door or row["door"]}
             rows.append({name: judged[name] for name in JUDGED.names})
-    return pa.RecordBatch.from_pylist(rows, schema=JUDGED)
+    return rows
 
 
 def judge_sighting(row: dict[str, Any], judge: Judge) -> Iterator[Judgement]:

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO
 
 from doorkeeper.rules.javatext import escape_for_display
@@ -21,13 +20,6 @@ if TYPE_CHECKING:
 
 MEGABYTE: Final = 1_000_000
 _INTERVAL: Final = 1.0  # seconds between two looks
-
-
-@dataclass(slots=True)
-class Stage:
-    """What a stage tells of itself when it is done."""
-
-    lines: int = 0
 
 
 class Progress:
@@ -53,24 +45,26 @@ class Progress:
             self.say(f"not read, nothing known in it: {escape_for_display(path, 200)}")
 
     @contextmanager
-    def stage(self, name: str, size: int = 0) -> Iterator[Stage]:
+    def stage(self, name: str, size: int = 0) -> Iterator[None]:
         """Time a stage; with a size in bytes, also its speed."""
-        stage = Stage()
         started = time.monotonic()
         stop = threading.Event()
         watcher = threading.Thread(target=self._watch, args=(name, size, started, stop), daemon=True)
         if self._live:
             watcher.start()
         try:
-            yield stage
+            yield
         finally:
             stop.set()
             if self._live:
                 watcher.join()
+        self.done(name, started, size)
+
+    def done(self, name: str, started: float, size: int = 0, lines: int = 0) -> None:
+        """Say how long something took that began at `started`, and how fast it was."""
         seconds = max(time.monotonic() - started, 0.001)
         speed = f", {size / MEGABYTE / seconds:,.0f} MB/s" if size else ""
-        if stage.lines:
-            speed += f", {stage.lines / seconds:,.0f} lines/s"
+        speed += f", {lines / seconds:,.0f} lines/s" if lines else ""
         self.say(f"{name}: {seconds:.1f} s{speed}")
 
     def _watch(self, name: str, size: int, started: float, stop: threading.Event) -> None:

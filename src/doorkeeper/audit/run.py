@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import reduce
@@ -13,31 +16,21 @@ from pyarrow import fs as arrow_fs
 from doorkeeper.audit.config_changes import NOTHING_KNOWN, KnownConfigs
 from doorkeeper.audit.files import resolve
 from doorkeeper.audit.judging import Judge
+from doorkeeper.audit.packing import BUCKETS_OF_A_TABLE, Part, buckets_for
 from doorkeeper.audit.progress import Progress
-from doorkeeper.audit.range_tasks import read_sightings
+from doorkeeper.audit.range_tasks import read_sightings, tasks_of
 from doorkeeper.audit.readers import READERS, ReadOptions, load
 from doorkeeper.audit.report import render_report
 from doorkeeper.audit.schemas import SourceKind
 from doorkeeper.audit.session import task_slots
 from doorkeeper.audit.sources import Inputs, find_inputs
-from doorkeeper.audit.stages import (
-    FEW_ROWS,
-    count_totals,
-    find,
-    find_alike,
-    gathered,
-    only_once,
-    summarise_sightings,
-    with_judgements,
-    with_places,
-)
-from doorkeeper.audit.summarising import Frame, Read, Told, summarise
+from doorkeeper.audit.stages import audited, packed, sum_up, table_of
+from doorkeeper.audit.summarising import Frame, Read, summarise
 from doorkeeper.audit.summary import Summary
-from doorkeeper.audit.tables import TableFormat, Tables
+from doorkeeper.audit.tables import SIGHTINGS_TABLE, TableFormat, Tables
 from doorkeeper.rules.config_request import ResourceType
 from doorkeeper.rules.redaction import is_sensitive
 from doorkeeper.rules.rulebook import Release, Rulebook
-from doorkeeper.rules.verdict import Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -86,53 +79,47 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Progress) ->
 
     :raises InputError: for sources that can't be read.
     """
+    started = time.monotonic()
     inputs = find_inputs(options.sources)
     progress.found(inputs)
-    rows, split = read_rows(spark, inputs, options)
-    rows = rows.persist()  # before all else: whatever asks the same rows twice would read the sources twice
-    try:
-        with progress.stage("reading", inputs.total_bytes) as stage:
-            totals = count_totals(rows)
-            stage.lines = totals.read
-        placed = with_places(rows) if split else rows
-        # A Delta table also holds what earlier runs have seen: nobody knows how much.
-        few = totals.rows <= FEW_ROWS and options.table_format is TableFormat.PARQUET
-        judge = Judge(options.rulebook, known_configs(spark, inputs, options))
-        tables = Tables(spark, options.out, options.table_format)
-        with progress.stage("judging"):
-            sightings = gathered(tables.save_sightings(summarise_sightings(placed), rows), few=few)
-            judged = with_judgements(only_once(sightings), judge).persist()
-            findings = tables.save_findings(find(judged).unionByName(find_alike(sightings)))
-            findings = gathered(findings, few=few)
-        with progress.stage("summing up"):
-            told = Told(totals, placed, sightings, judged, findings)
-            summary = summarise(told, _frame(inputs, options), enforced(options.rulebook))
-            judged.unpersist()
-    finally:
-        rows.unpersist()
+    judge = Judge(options.rulebook, known_configs(spark, inputs, options))
+    tables = Tables(spark, options.out, options.table_format)
+    with ExitStack() as stack:
+        sightings, buckets = read_sources(spark, inputs, options)
+        read = _kept(stack, audited(sightings, judge, buckets))
+        with progress.stage("reading", inputs.total_bytes):
+            tables.save_sightings(table_of(read, Part.SIGHTINGS), table_of(read, Part.FILES))
+        told = read
+        if options.table_format is TableFormat.DELTA:  # the table also holds what earlier runs have seen
+            known = packed(tables.read(SIGHTINGS_TABLE), BUCKETS_OF_A_TABLE)
+            told = _kept(stack, audited(known, judge, BUCKETS_OF_A_TABLE))
+        with progress.stage("summing up"), ThreadPoolExecutor(1) as pool:
+            written = pool.submit(tables.save_findings, table_of(told, Part.FINDINGS))
+            summary = summarise(sum_up(told, read), _frame(inputs, options))
+            written.result()
     save_documents(options.out, summary)
+    progress.done("audit", started, inputs.total_bytes, sum(source.read for source in summary.sources))
     return summary
 
 
-def enforced(rulebook: Rulebook) -> list[str]:
-    """The kinds whose breach the release refuses."""
-    return [kind.value for kind in Kind if kind is Kind.CONFIG_CHANGE or rulebook.enforces(kind)]
+def _kept(stack: ExitStack, frame: DataFrame) -> DataFrame:
+    """The frame, worked out once however often it is asked, until the stack ends."""
+    kept = frame.persist()
+    stack.callback(kept.unpersist)
+    return kept
 
 
-def read_rows(spark: SparkSession, inputs: Inputs, options: AuditOptions) -> tuple[DataFrame, bool]:
-    """The sightings of all sources, and whether a file is read in parts, so that their lines want places."""
+def read_sources(spark: SparkSession, inputs: Inputs, options: AuditOptions) -> tuple[DataFrame, int]:
+    """The packed sightings of all sources, and in how many buckets they are."""
     slots = task_slots(spark)
-    parts = []
-    split = False
-    for kind in inputs.files:
-        ranges = inputs.ranges(kind, slots)
-        parts.append(read_sightings(spark, kind, ranges, options.read_options))
-        split = split or len({one.file for one in ranges}) < len(ranges)
+    tasks = {kind: tasks_of(inputs.ranges(kind, slots)) for kind in inputs.files}
+    buckets = max(buckets_for(sum(map(len, tasks.values()))), slots if inputs.topics else 1)
+    parts = [read_sightings(spark, kind, tasks[kind], options.read_options, buckets) for kind in inputs.files]
     if inputs.topics:
         from doorkeeper.audit.topics import read_topic
 
-        parts.extend(read_topic(spark, topic, options) for topic in inputs.topics)
-    return reduce(lambda one, other: one.unionByName(other), parts), split
+        parts.extend(read_topic(spark, topic, options, buckets) for topic in inputs.topics)
+    return reduce(lambda one, other: one.unionByName(other), parts), buckets
 
 
 def known_configs(spark: SparkSession, inputs: Inputs, options: AuditOptions) -> KnownConfigs:

@@ -1,4 +1,4 @@
-"""The shapes of the three stages, as constants: sightings, judged, findings; and the totals beside them.
+"""The shapes of the three stages, as constants: sightings, judged, findings.
 
 Each is an Arrow schema, for what runs in Python workers, and the same in Spark's DDL, for what plans the job. Column
 names and types of FINDINGS are a contract.
@@ -145,21 +145,13 @@ MERGED: Final = (
 )
 FINDING_KEY: Final = tuple(name for name in FINDINGS.names if name not in MERGED)
 
-TOTALS: Final = pa.schema(
-    [
-        ("source", pa.string()),
-        ("file", pa.string()),
-        ("outcome", pa.string()),
-        ("reason", pa.string()),
-        ("line", pa.int64()),
-        ("count", pa.int64()),
-    ]
-)
-"""Lines or records read = judged + malformed + ignored by reason; malformed ones with their places."""
+FILES: Final = pa.schema([("source", pa.string()), ("file", pa.string())])
+"""What a run has read."""
 
 _DDL_TYPES: Final = {
     pa.string(): "STRING",
     pa.bool_(): "BOOLEAN",
+    pa.binary(): "BINARY",
     pa.int16(): "SMALLINT",
     pa.int32(): "INT",
     pa.int64(): "BIGINT",
@@ -175,4 +167,3 @@ def to_ddl(schema: pa.Schema) -> str:
 SIGHTINGS_DDL: Final = to_ddl(SIGHTINGS)
 JUDGED_DDL: Final = to_ddl(JUDGED)
 FINDINGS_DDL: Final = to_ddl(FINDINGS)
-TOTALS_DDL: Final = to_ddl(TOTALS)

@@ -6,9 +6,10 @@ What is set here is needed for equal results everywhere (UTC); what is only a go
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.errors import InputError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 LOCAL_MASTER: Final = "local[*]"
@@ -55,6 +57,11 @@ class SessionSettings:
     delta: bool = False
     """Whether tables in Delta's format are read and written."""
 
+    @property
+    def is_local(self) -> bool:
+        """Whether Spark runs in a process of its own on this machine."""
+        return self.remote is None and (self.master is None or self.master.startswith("local"))
+
 
 def make_session(settings: SessionSettings) -> SparkSession:
     """Start a session, or connect to one.
@@ -73,16 +80,33 @@ def make_session(settings: SessionSettings) -> SparkSession:
     for name, value in session_conf(settings).items():
         builder = builder.config(name, value)
     try:
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
     except (PySparkException, RuntimeError, OSError) as error:
         raise InputError(f"Spark can't be started: {' '.join(str(error).split())}") from error
+    if settings.is_local:
+        start_workers(session)
+    return session
+
+
+def start_workers(spark: SparkSession) -> None:
+    """Have the Python workers of a local session started, with all that readers import: all of them at once."""
+
+    def import_readers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from doorkeeper.audit import stages  # noqa: F401 - for what it brings
+        from doorkeeper.audit.requests import reader  # noqa: F401 - likewise
+
+        gc.freeze()  # a worker collects garbage after each task, and would go through all of this again and again
+        yield from batches
+
+    slots = task_slots(spark)
+    spark.range(0, slots, 1, slots).mapInArrow(import_readers, "id BIGINT").collect()
 
 
 def session_conf(settings: SessionSettings) -> dict[str, str]:
     """The session's conf: ours, then the user's over it."""
     conf = dict(_SAME_EVERYWHERE)
     if settings.remote is None:
-        if settings.master is None or settings.master.startswith("local"):
+        if settings.is_local:
             conf |= _LOCAL_DEFAULTS
         if settings.delta:
             conf |= _DELTA

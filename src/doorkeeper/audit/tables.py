@@ -9,14 +9,13 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.audit.schemas import FINDING_KEY, FINDINGS, FINDINGS_DDL, MERGED, SIGHTINGS_DDL
+from doorkeeper.audit.schemas import FINDING_KEY, FINDINGS, MERGED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SIGHTINGS_TABLE: Final = "sightings-summary"
 FINDINGS_TABLE: Final = "findings"
-_SCHEMAS: Final = {SIGHTINGS_TABLE: SIGHTINGS_DDL, FINDINGS_TABLE: FINDINGS_DDL}
 
 
 class TableFormat(StrEnum):
@@ -40,19 +39,15 @@ class Tables:
 
     def read(self, name: str) -> DataFrame:
         """A table that was written."""
-        reader = self._spark.read.format(self._format.value)
-        if self._format is TableFormat.PARQUET:  # else Spark starts a job to look for the schema; Delta knows its own
-            reader = reader.schema(_SCHEMAS[name])
-        return reader.load(self.path(name))
+        return self._spark.read.format(self._format.value).load(self.path(name))
 
-    def save_sightings(self, sightings: DataFrame, rows: DataFrame) -> DataFrame:
-        """Write what this run has seen; the answer is all that is known now.
+    def save_sightings(self, sightings: DataFrame, files: DataFrame) -> None:
+        """Write what this run has seen.
 
-        :param rows: all that was read: of a file in it, what an earlier run has seen counts no more.
+        :param files: all that was read: what an earlier run has seen of a file in it counts no more.
         """
         path = self.path(SIGHTINGS_TABLE)
         if self._format is TableFormat.DELTA and self.exists(SIGHTINGS_TABLE):
-            files = rows.select("source", "file").distinct()
             files.createOrReplaceTempView("doorkeeper_files_read")
             self._spark.sql(
                 f"MERGE INTO delta.`{path}` AS known USING doorkeeper_files_read AS read"
@@ -61,15 +56,13 @@ class Tables:
             sightings.write.format("delta").mode("append").save(path)
         else:
             sightings.write.format(self._format.value).mode("overwrite").save(path)
-        return self.read(SIGHTINGS_TABLE)
 
-    def save_findings(self, findings: DataFrame) -> DataFrame:
+    def save_findings(self, findings: DataFrame) -> None:
         """Write the findings; in Delta as one merge, so that readers of the table see what changed and nothing else."""
         if self._format is TableFormat.DELTA and self.exists(FINDINGS_TABLE):
             self._merge_findings(findings)
         else:
             findings.write.format(self._format.value).mode("overwrite").save(self.path(FINDINGS_TABLE))
-        return self.read(FINDINGS_TABLE)
 
     def _merge_findings(self, findings: DataFrame) -> None:
         findings.createOrReplaceTempView("doorkeeper_findings_now")

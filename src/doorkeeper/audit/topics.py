@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from doorkeeper.audit.packing import PACKED_DDL, pack
 from doorkeeper.audit.readers import ReadOptions, TopicRecord
 from doorkeeper.audit.requests.kernel import Kernel
 from doorkeeper.audit.requests.lines import OUTSIDE
-from doorkeeper.audit.schemas import SIGHTINGS_DDL, Outcome, SourceKind
+from doorkeeper.audit.schemas import Outcome, SourceKind
 from doorkeeper.audit.segments import COORDINATOR_TOPICS, is_within, read_stored_record
 from doorkeeper.audit.sightings import Tally
 from doorkeeper.errors import InputError
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 _COLUMNS: Final = ("topic", "partition", "offset", "timestamp", "key", "value")
 
 
-def read_topic(spark: SparkSession, topic: str, options: AuditOptions) -> DataFrame:
-    """The sightings of all that a topic holds now."""
+def read_topic(spark: SparkSession, topic: str, options: AuditOptions, buckets: int) -> DataFrame:
+    """The sightings of all that a topic holds now, packed."""
     from pyspark.errors import AnalysisException
 
     reader = spark.read.format("kafka").options(**connector_options(topic, options))
     try:
-        return to_sightings(reader.load(), options.read_options)
+        return to_sightings(reader.load(), options.read_options, buckets)
     except AnalysisException as error:
         raise InputError(_connector_missing(error)) from error
 
@@ -58,13 +59,13 @@ def _connector_missing(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
 
 
-def to_sightings(records: DataFrame, options: ReadOptions) -> DataFrame:
-    """Records as the connector gives them to rows of SIGHTINGS."""
+def to_sightings(records: DataFrame, options: ReadOptions, buckets: int) -> DataFrame:
+    """Records as the connector gives them to packed sightings."""
 
     def read_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return read_records(_records(batches), options)
+        return pack(read_records(_records(batches), options), buckets)
 
-    return records.select(*_COLUMNS).mapInArrow(read_batches, SIGHTINGS_DDL)
+    return records.select(*_COLUMNS).mapInArrow(read_batches, PACKED_DDL)
 
 
 def _records(batches: Iterable[pa.RecordBatch]) -> Iterator[TopicRecord]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -97,8 +98,10 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         from doorkeeper.audit.session import make_session
     except ModuleNotFoundError as error:
         raise InputError(INSTALL) from error
+    started = time.monotonic()
     spark = make_session(settings)
     progress = Progress(None if given["quiet"] else sys.stderr, spark)
+    progress.done("starting Spark", started)
     if given["follow"]:
         from doorkeeper.audit.follow import follow
 

@@ -117,10 +117,14 @@ class Kernel:
         """Put the counts into the tally."""
         self._callers.pop(None, None)
         counted = 0
+        names: dict[bytes, tuple[str, int]] = {}
         for key, count in self._callers.items():
             assert key is not None
-            api_key, version = _numbers(key[0])
-            self._tally.add_caller(api_of(api_key), version, key[1].decode(), count)
+            asked = names.get(key[0])
+            if asked is None:
+                api_key, version = _numbers(key[0])
+                asked = names[key[0]] = api_of(api_key), version
+            self._tally.add_caller(*asked, key[1].decode(), count)
             counted += count
         for outcome, total in ((Outcome.READ, self._line), (Outcome.JUDGED, counted + self._judged)):
             if total:

@@ -83,7 +83,7 @@ def whole_lines(stream: Readable, size: int | None, kernel: LineCounter, *, skip
                 kernel.lose_line(LINE_TOO_LONG)
                 rest, skipping = b"", True
             continue
-        yield rest + data[:end]
+        yield b"".join((rest, memoryview(data)[:end]))
         rest = data[end:]
     if rest:
         yield rest + _rest_of_line(stream)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from tests.gateway.running import RunningGateway, ThreadedGateway, wait_until
+from tests.gateway.running import HOST, RunningGateway, ThreadedGateway, wait_until
 from tests.kafka.cluster import plan
-from tests.kafka.requests import live_brokers
+from tests.kafka.requests import Connection, live_brokers
 
 from doorkeeper.gateway.address_table import NodeKind
 
@@ -212,7 +212,17 @@ def test_clients_recover_when_a_broker_does(
     assert load.acknowledged <= set(read)
 
 
-def test_a_broker_that_is_added_gets_a_door(kafka: KafkaCluster, tmp_path: Path) -> None:
+def is_refused(port: int) -> bool:
+    try:
+        Connection((HOST, port)).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def test_a_broker_gets_a_door_which_closes_after_it_is_gone_and_is_the_same_when_it_is_back(
+    kafka: KafkaCluster, tmp_path: Path
+) -> None:
     file = tmp_path / "gateway.yaml"
     host, port = kafka.broker_addresses[1]
     file.write_text(f"upstream: {host}:{port}\nmetadata.max.age.ms: 200\n")
@@ -223,9 +233,16 @@ def test_a_broker_that_is_added_gets_a_door(kafka: KafkaCluster, tmp_path: Path)
         with ThreadedGateway(str(file)) as gateway:
             assert not gateway.has(NodeKind.BROKER, 2)
             kafka.restart(2)
-            wait_until(lambda: gateway.has(NodeKind.BROKER, 2))
+            before = gateway.port(NodeKind.BROKER, 2)
             with gateway.connect(NodeKind.BROKER, 2) as connection:
                 assert live_brokers(connection) == {1, 2}
+            kafka.kill(2)
+            wait_until(lambda: not gateway.has(NodeKind.BROKER, 2))
+            wait_until(lambda: is_refused(before))
+            kafka.restart(2)
+            assert gateway.port(NodeKind.BROKER, 2) == before
+            with gateway.connect(NodeKind.BROKER, 2) as connection:
+                wait_until(lambda: live_brokers(connection) == {1, 2})
     finally:
         if kafka.nodes[2].process is None or kafka.nodes[2].process.poll() is not None:
             kafka.restart(2)

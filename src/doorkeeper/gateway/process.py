@@ -168,8 +168,7 @@ class GatewayProcess:
                 LOGGER.warning("the cluster's %ss can't be asked for: %s", kind, error)
                 ready = False
                 continue
-            for node_id, host, port in sorted(nodes):
-                self.street.topology.learn(kind, node_id, host, port)
+            self.street.topology.survey(kind, nodes)
         self.is_ready = ready
 
     async def _describe(self, kind: NodeKind) -> list[tuple[int, str, int]]:

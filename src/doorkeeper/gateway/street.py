@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import ssl
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
@@ -18,6 +20,8 @@ from doorkeeper.wire.registry import Door
 
 _OPTIONS: Final = {NodeKind.BROKER: "--node-ports", NodeKind.CONTROLLER: "--controller-ports"}
 BOOTSTRAP: Final = "bootstrap"
+RESERVE_ATTEMPTS: Final = 20
+RESERVE_SECONDS: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ class Street:
         reuse_port: bool,
     ) -> None:
         """:param reuse_port: whether other processes may listen at the same addresses."""
-        self.topology = Topology(self._open_node)
+        self.topology = Topology(self._open_node, self._close_node)
         self._settings = settings
         self._sides = sides_of(settings)
         self._house = house
@@ -65,6 +69,8 @@ class Street:
             kind: NodePorts(kind, settings.state, side.node_ports, _OPTIONS[kind]) for kind, side in self._sides.items()
         }
         self._doors: dict[tuple[NodeKind, int | None], GatewayDoor] = {}
+        self._reserved: dict[tuple[NodeKind, int], socket.socket] = {}
+        """The ports of nodes that are gone."""
         self._turn = 0
 
     @property
@@ -99,6 +105,8 @@ class Street:
         """Take no more connections."""
         for door in self._doors.values():
             door.close()
+        for reserved in self._reserved.values():
+            reserved.close()
 
     def change(self, settings: GatewaySettings) -> None:
         """Take other upstream addresses and another advertised host."""
@@ -158,12 +166,35 @@ class Street:
             self._make_door(kind, node_id).port = own
             return node_name(kind, node_id, self._settings.sni_domain), own
         host = side.listen[0]
+        reserved = self._reserved.pop((kind, node_id), None)
+        if reserved is not None:
+            reserved.close()
         port = self._ports[kind].assign(node_id, own, lambda one: self._is_free(host, one))
         listening = self._bind(host, port)
         door = self._make_door(kind, node_id)
         door.port = port
         self._spawn(door.serve(listening))
         return "", port
+
+    def _close_node(self, kind: NodeKind, node_id: int) -> None:
+        """Who still tries a node that is gone is refused, as by the node itself; its port stays its own."""
+        door = self._doors.pop((kind, node_id))
+        door.close()
+        if self._settings.sni_domain is None:
+            self._spawn(self._reserve(kind, node_id, door.port))
+
+    async def _reserve(self, kind: NodeKind, node_id: int, port: int) -> None:
+        """Hold a port without listening, so that nobody else takes it while its node is away."""
+        for _ in range(RESERVE_ATTEMPTS):
+            await asyncio.sleep(RESERVE_SECONDS)  # the door's own socket closes a moment later
+            if (kind, node_id) in self._doors:
+                return
+            try:
+                host = self._sides[kind].listen[0]
+                self._reserved[kind, node_id] = bind(host, port, backlog=None, reuse_port=self._reuse_port)
+            except CanNotListenError:
+                continue
+            return
 
     def _route_of(self, kind: NodeKind) -> Callable[[str | None], GatewayDoor | None]:
         def route(name: str | None) -> GatewayDoor | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -28,15 +29,23 @@ class Node(NamedTuple):
     """Host, empty for the listener's own, and port at the gateway."""
 
 
+GONE_AFTER_SURVEYS: Final = 10
+"""How often a node must be missing before its door closes: a restart takes less (5 minutes by default)."""
+
 Opened = Callable[[NodeKind, int], Address]
 """Opens a door for a node that is new, and says where."""
+Closed = Callable[[NodeKind, int], None]
+"""Closes the door of a node that is gone."""
 
 
 class Topology:
-    """All nodes by kind and id. Learns from every response that tells an address; never forgets a node's door."""
+    """All nodes by kind and id. Learns from every response that tells an address; forgets who is missing for long."""
 
-    def __init__(self, open_door: Opened) -> None:
+    def __init__(self, open_door: Opened, close_door: Closed) -> None:
         self._open_door = open_door
+        self._close_door = close_door
+        self._missed: Counter[tuple[NodeKind, int]] = Counter()
+        """How often in a row a node was missing."""
         self._nodes: dict[tuple[NodeKind, int], Node] = {}
         self.unreachable: dict[tuple[NodeKind, int], Exception] = {}
         """Nodes that no door could be opened for, and why."""
@@ -71,6 +80,21 @@ class Topology:
         self.moves += 1
         LOGGER.info("%s %d is at %s:%d, and for clients at port %d", kind, node_id, host, port, told[1])
         return told
+
+    def survey(self, kind: NodeKind, nodes: Iterable[tuple[int, str, int]]) -> None:
+        """Take note of all nodes of a kind that there are, by id, host and port; close the doors of those long gone."""
+        there = set()
+        for node_id, host, port in sorted(nodes):
+            self.learn(kind, node_id, host, port)
+            there.add((kind, node_id))
+            del self._missed[kind, node_id]
+        missing = {key for key in self._nodes if key[0] is kind} - there
+        self._missed.update(missing)
+        for key in missing:
+            if self._missed[key] >= GONE_AFTER_SURVEYS:
+                del self._nodes[key], self._missed[key]
+                self._close_door(*key)
+                LOGGER.info("%s %d is gone, and its door closed", *key)
 
     def _open(self, kind: NodeKind, node_id: int) -> Address:
         try:

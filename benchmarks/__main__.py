@@ -25,6 +25,7 @@ MODULES = (
     "metering",
     "gateway",
     "audit",
+    "audit_scale",
 )
 _YES_NO = {True: "yes", False: "**no**"}
 RESULTS = Path(__file__).parent / "RESULTS.md"

@@ -2,28 +2,26 @@
 
 Both have two threads, run in alternation and must find the same. DuckDB's side parses each line once and takes the
 identifiers that the log's APIs have, as one would write it in SQL. Spark's session start stands apart from reading and
-judging, and is in the figure from end to end. Sizes: `python -m benchmarks.audit --megabytes 4096`.
+judging, and is in the figure from end to end. Other sizes: `python -m benchmarks.audit --megabytes 1024 --rounds 3`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.measure import Row
 from benchmarks.request_log import Planted, write_log
+from benchmarks.watched import Watched
 
 ROUNDS = 3
-MEGABYTES = 1024
+MEGABYTES = 4096
 THREADS = 2
 AT_LEAST = 2.0
 END_TO_END_AT_LEAST = 1.0
@@ -56,6 +54,7 @@ class Run:
     cpu: float
     """Of all its processes."""
     found: dict[tuple[str, str], int]
+    """(kind, value) of what is over its limit, to how often."""
 
     @property
     def summed_up(self) -> str:
@@ -64,7 +63,7 @@ class Run:
 
 
 def _duckdb(log: Path) -> Run:
-    run = _Watched([sys.executable, "-m", "benchmarks.audit", "--duckdb", str(log)])
+    run = Watched([sys.executable, "-m", "benchmarks.audit", "--duckdb", str(log)])
     document = json.loads(run.stdout)
     found = {(kind, value): count for kind, value, count in document["found"]}
     return Run(document["seconds"], run.seconds, run.cpu, found)
@@ -104,49 +103,15 @@ def _ask_duckdb(log: Path) -> None:
     print(json.dumps({"seconds": time.monotonic() - started, "found": found}))
 
 
-def _audit(log: Path, out: Path) -> Run:
+def audit(log: Path, out: Path, *settings: str) -> Run:
+    """Run the audit; `settings` are Spark's, as in `--conf`."""
     command = [sys.executable, "-m", "doorkeeper", "audit", f"requests:{log}", "--out", str(out)]
-    run = _Watched([*command, "--master", f"local[{THREADS}]"])
+    given = [part for one in settings for part in ("--conf", one)]
+    run = Watched([*command, "--master", f"local[{THREADS}]", *given])
     (seconds,) = (float(line.split()[1]) for line in run.stderr.splitlines() if line.startswith("audit: "))
     document = json.loads((out / "summary.json").read_text())
     found = {(one["kind"], one["value"]): one["count"] for one in document["findings"] if one["weight"] == "refused"}
     return Run(seconds, run.seconds, run.cpu, found)
-
-
-class _Watched:
-    """Runs a command and sums the CPU time of all its processes: Spark's Python workers outlive who could be asked."""
-
-    def __init__(self, command: list[str]) -> None:
-        self._cpu: dict[int, float] = {}
-        self._tree: set[int] = set()
-        started = time.monotonic()
-        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-            process = subprocess.Popen(command, stdout=out, stderr=err, text=True)
-            self._tree.add(process.pid)
-            while process.poll() is None:
-                self._look()
-                time.sleep(0.05)
-            self.seconds = time.monotonic() - started
-            out.seek(0)
-            err.seek(0)
-            self.stdout, self.stderr = out.read(), err.read()
-        if process.returncode:
-            raise RuntimeError(self.stderr[-3000:])
-
-    @property
-    def cpu(self) -> float:
-        """Seconds of CPU, as far as the last look saw."""
-        return sum(self._cpu.values())
-
-    def _look(self) -> None:
-        for entry in Path("/proc").glob("[0-9]*/stat"):
-            with suppress(OSError):
-                fields = entry.read_text().rpartition(")")[2].split()
-                number = int(entry.parent.name)
-                if int(fields[1]) in self._tree:
-                    self._tree.add(number)
-                if number in self._tree:
-                    self._cpu[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def compare(log: Path, planted: Planted, rounds: int = ROUNDS) -> list[Row]:
@@ -155,7 +120,7 @@ def compare(log: Path, planted: Planted, rounds: int = ROUNDS) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         for number in range(rounds):
             peers.append(_duckdb(log))
-            ours.append(_audit(log, Path(folder) / str(number)))
+            ours.append(audit(log, Path(folder) / str(number)))
             print(peers[-1].summed_up, ours[-1].summed_up, file=sys.stderr)
             if not peers[-1].found == ours[-1].found == planted.counts:
                 raise AssertionError("the two sides do not find the same")

@@ -1,7 +1,7 @@
 """What the audit costs as the request log grows, on two cores with 4 GB for the driver, and what Spark spills of it.
 
-Seconds are those after the session's start. The cost is linear if a gigabyte of a large log costs no more than one of the
-smallest; what is the same for every size, planning and writing tables, makes it less. Other sizes:
+Seconds are those after the session's start. The cost is linear if a gigabyte of a large log costs no more than one of
+the smallest; what is the same for every size, planning and writing tables, makes it less. Other sizes:
 `python -m benchmarks.audit_scale 1 2`.
 """
 

@@ -27,7 +27,7 @@ MODULES = (
     "audit",
     "audit_scale",
 )
-_YES_NO = {True: "yes", False: "**no**"}
+_YES_NO = {True: "yes", False: "**no**", None: "-"}
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
@@ -37,7 +37,7 @@ def main(names: list[str]) -> int:
     for name in names or MODULES:
         module = importlib.import_module(f"benchmarks.{name}")
         rows: list[Row] = module.rows()
-        missed += sum(not row.met for row in rows)
+        missed += sum(row.met is False for row in rows)
         print(f"{name}:")
         for row in rows:
             print(f"  {row.what}: {row.ours} to {row.peer} = {row.ratio:.2f}x (target {row.target})")

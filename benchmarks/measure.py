@@ -19,7 +19,8 @@ class Row:
     peer: str
     ratio: float
     target: str
-    met: bool
+    met: bool | None
+    """None: there is no target."""
 
 
 def compare(

@@ -38,7 +38,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCluster
             create_topic(connection, "three")
             for value in (b"a", b"b", b"c"):
                 produce(connection, "three", batch(value, time=TIME + value[0]))
-            for topic in ("empty", "growing", "busy", "idle", "shrinking", "fenced"):
+            for topic in ("empty", "growing", "busy", "idle", "shrinking", "fenced", "quiet"):
                 create_topic(connection, topic)
         yield running
 
@@ -238,6 +238,26 @@ def test_end_of_an_epoch_is_told(connection: Connection, version: int) -> None:
     topics = [{"topic": "three", "partitions": [partition]}]
     answer = ask(connection, OFFSET_FOR_LEADER_EPOCH, version, replica_id=-1, topics=topics).topics[0].partitions[0]
     assert (answer.error_code, answer.leader_epoch, answer.end_offset) == (ErrorCode.none, epoch, 3)
+
+
+def test_a_reader_that_is_gone_is_not_waited_for(cluster: RunningCluster) -> None:
+    log = _log(cluster, "quiet")
+    with cluster.connect() as reader:
+        reader.send(fetch_request("quiet", wait_ms=3_600_000))
+        cluster.wait_until(lambda: bool(log.waiters))
+    cluster.wait_until(lambda: not log.waiters)
+
+
+def test_a_reader_that_sends_no_more_is_answered_with_what_there_is(cluster: RunningCluster) -> None:
+    log = _log(cluster, "quiet")
+    request = fetch_request("quiet", wait_ms=3_600_000)
+    with cluster.connect() as reader:
+        reader.send(request)
+        reader.send(request)
+        cluster.wait_until(lambda: bool(log.waiters))
+        reader.end()
+        for _ in range(2):
+            assert fetched(reader.receive(request)) == []
 
 
 def read_epoch(connection: Connection) -> int:

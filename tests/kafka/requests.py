@@ -82,6 +82,10 @@ class Connection:
         """Close the socket."""
         self._socket.close()
 
+    def end(self) -> None:
+        """Send no more, and go on reading."""
+        self._socket.shutdown(socket.SHUT_WR)
+
     def reset(self) -> None:
         """End the connection at once, as a peer that dies does."""
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

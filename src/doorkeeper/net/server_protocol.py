@@ -109,6 +109,7 @@ class ServerProtocol(asyncio.Protocol):
     def eof_received(self) -> bool:
         """The peer sends no more: answer all it has sent (a producer with acks=0 leaves like this), then close."""
         self._at_end = True
+        self.peer.leave()
         self._pump()
         return not isinstance(self.connection.state, Closed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
@@ -32,6 +32,17 @@ class Peer:
     """Both ends and a number, in Kafka's form: `127.0.0.1:9092-127.0.0.1:51000-0-7`."""
     meter: ClientMeter | None = None
     """Of the client that asked last: nearly always the one that asks next."""
+
+    is_leaving: bool = False
+    """Whether the peer has sent its last byte. It may still read, but nobody should wait long on its behalf."""
+    waiting: set[Callable[[], None]] = field(default_factory=set)
+    """Called when the peer leaves: what it has asked for, and would wait for, is to be answered with what there is."""
+
+    def leave(self) -> None:
+        """The peer sends no more."""
+        self.is_leaving = True
+        for stop_waiting in list(self.waiting):
+            stop_waiting()
 
     def log_in(self, principal: str) -> None:
         """The peer has proved who it is."""

@@ -1,7 +1,7 @@
 """Reading for a Fetch: what a client wants, from all its partitions, now or when there is enough.
 
 From ReplicaManager.fetchMessages, readFromLog and DelayedFetch. Who waits is called by the logs that it waits for, and
-by nothing else; records are read from their files only once the answer is due.
+when the reader leaves; records are read from their files only once the answer is due.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from doorkeeper.cluster.log.leader_epochs import UNDEFINED_EPOCH, EpochEnd
 from doorkeeper.cluster.log.partition_log import PartitionLog
 from doorkeeper.cluster.log.reading import Isolation, ReadResult
 from doorkeeper.cluster.log.refusals import Refusal
+from doorkeeper.net.service import Peer
 
 _BATCH_LENGTH: Final = slice(8, 12)
 _LOG_OVERHEAD_BYTES: Final = 12
@@ -66,8 +67,9 @@ class Bounds:
 class Reading:
     """One Fetch, from the first look to the answer."""
 
-    def __init__(self, logs: BrokerLogs, wanted: dict[PartitionKey, Wanted], bounds: Bounds) -> None:
+    def __init__(self, logs: BrokerLogs, wanted: dict[PartitionKey, Wanted], bounds: Bounds, reader: Peer) -> None:
         self._logs = logs
+        self._reader = reader
         self._wanted = wanted
         self._bounds = bounds
         self.reads: list[PartitionRead] = []
@@ -77,7 +79,7 @@ class Reading:
         self.reads = []
         left = self._bounds.max_bytes
         total = 0
-        may_answer = self._bounds.wait_seconds <= 0 or not self._wanted or self._logs.is_stopping
+        may_answer = self._bounds.wait_seconds <= 0 or not self._wanted or self._must_not_wait
         for key, wanted in self._wanted.items():
             read = self._look_at(topics, key, wanted, left, at_least_one=total == 0)
             self.reads.append(read)
@@ -85,6 +87,10 @@ class Reading:
             total += read.size
             may_answer |= read.error is not ErrorCode.none or read.diverging is not None
         return may_answer or total >= self._bounds.min_bytes
+
+    @property
+    def _must_not_wait(self) -> bool:
+        return self._logs.is_stopping or self._reader.is_leaving
 
     def _look_at(
         self, topics: TopicsImage, key: PartitionKey, wanted: Wanted, left: int, *, at_least_one: bool
@@ -113,7 +119,7 @@ class Reading:
         return PartitionRead(key, name, wanted, ErrorCode.none, log, result, diverging)
 
     async def wait(self) -> bool:
-        """Wait until one of the logs has grown, or the time is up; says whether there is time left."""
+        """Wait until a log has grown, or the time is up, or the reader leaves; says whether there is time left."""
         loop = asyncio.get_running_loop()
         grown: asyncio.Future[bool] = loop.create_future()
 
@@ -121,15 +127,20 @@ class Reading:
             if not grown.done():
                 grown.set_result(is_early)
 
+        def give_up() -> None:
+            wake(is_early=False)
+
         deadline = loop.time() + self._bounds.wait_seconds
-        timer = loop.call_at(deadline, lambda: wake(is_early=False))
+        timer = loop.call_at(deadline, give_up)
         logs = _logs(self.reads)
+        self._reader.waiting.add(give_up)
         for log in logs:
             log.waiters.add(wake)
         try:
             is_early = await grown
         finally:
             timer.cancel()
+            self._reader.waiting.discard(give_up)
             for log in logs:
                 log.waiters.remove(wake)
         left = deadline - loop.time() if is_early else 0.0

@@ -30,7 +30,7 @@ def fetch_records(broker: BrokerRole, call: Call) -> Any | Awaitable[Any]:
     context = _context(broker, call)
     if isinstance(context, ErrorCode):
         return call.answer({"error_code": context, "session_id": NO_SESSION, "responses": ()})
-    reading = Reading(broker.data.logs, context.wanted, _bounds(broker, call))
+    reading = Reading(broker.data.logs, context.wanted, _bounds(broker, call), call.peer)
     if reading.look(broker.image.topics):
         return _answer(broker, call, context, reading.reads)
     return _answer_later(broker, call, context, reading)

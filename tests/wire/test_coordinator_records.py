@@ -1,20 +1,18 @@
-"""Records of `__consumer_offsets` against the bytes that Kafka's own classes write."""
+"""Records of `__consumer_offsets` against damage, and the consumer protocol in them against Kafka's bytes."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.wire.record_vectors import TYPE, VERSION, load_rows
 from tools.make_coordinator_vectors import from_json
 
 from doorkeeper.errors import RecordError
 from doorkeeper.wire import consumer_protocol as protocol
 from doorkeeper.wire.coordinator_records import (
-    RECORD_TYPES,
     ConsumerGroupMetadataKey,
     ConsumerGroupMetadataValue,
     CoordinatorRecord,
@@ -22,58 +20,17 @@ from doorkeeper.wire.coordinator_records import (
     LegacyOffsetCommitKey,
     OffsetCommitKey,
     OffsetCommitValue,
-    RecordKey,
     UnknownCoordinatorRecord,
     read_coordinator_record,
     write_coordinator_record,
 )
 from doorkeeper.wire.metadata.schema import Message
 
-VECTORS = Path(__file__).parent.parent / "vectors" / "coordinator-records-4.3.1.jsonl"
-HEADER, *ROWS = [json.loads(line) for line in VECTORS.read_text(encoding="ascii").splitlines()]
-RECORDS = [row for row in ROWS if isinstance(row[0], int)]
-EMBEDDED = [row for row in ROWS if isinstance(row[0], str)]
-CLASSES = {key.api_key: (key, value) for key, value in RECORD_TYPES}
+EMBEDDED = [row for row in load_rows("coordinator") if isinstance(row[TYPE], str)]
 EMBEDDED_CLASSES: dict[str, type[Message]] = {"subscription": protocol.Subscription, "assignment": protocol.Assignment}
 
 
-def name(row: list[Any]) -> str:
-    return f"type{row[0]}-v{row[1]}"
-
-
-def record_of(row: list[Any]) -> CoordinatorRecord:
-    record_type, version, key, value, *_ = row
-    key_class, value_class = CLASSES[record_type]
-    parsed_key = from_json(key_class, key)
-    assert isinstance(parsed_key, RecordKey)
-    if value is None:
-        return CoordinatorRecord(parsed_key)
-    parsed_value = from_json(value_class, value)
-    assert isinstance(parsed_value, Message)
-    return CoordinatorRecord(parsed_key, parsed_value, version)
-
-
-def test_vectors_cover_every_type_at_every_version() -> None:
-    seen = {(row[0], row[1]) for row in RECORDS if row[3] is not None}
-    assert seen == {
-        (key.api_key, version) for key, value in RECORD_TYPES for version in range(value.highest_version + 1)
-    }
-    assert HEADER["rows"] == len(ROWS)
-
-
-@pytest.mark.parametrize("row", RECORDS, ids=name)
-def test_writes_the_bytes_that_kafka_writes(row: list[Any]) -> None:
-    key, value = write_coordinator_record(record_of(row))
-    assert (key.hex(), None if value is None else value.hex()) == (row[4], row[5])
-
-
-@pytest.mark.parametrize("row", RECORDS, ids=name)
-def test_reads_the_bytes_that_kafka_writes(row: list[Any]) -> None:
-    value = None if row[5] is None else bytes.fromhex(row[5])
-    assert read_coordinator_record(bytes.fromhex(row[4]), value) == record_of(row)
-
-
-@pytest.mark.parametrize("row", EMBEDDED, ids=name)
+@pytest.mark.parametrize("row", EMBEDDED, ids=lambda row: f"{row[TYPE]}-v{row[VERSION]}")
 def test_reads_and_writes_the_embedded_consumer_protocol_as_kafka_does(row: list[Any]) -> None:
     kind, version, _, content, _, wire = row
     message = from_json(EMBEDDED_CLASSES[kind], content)

@@ -1,76 +1,27 @@
-"""Records of share and streams groups against the bytes that Kafka's own classes write."""
+"""Records of share and streams groups among others, and against damage."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tools.make_coordinator_vectors import from_json
-from tools.make_newer_group_vectors import SHARE_STATE
+from tests.wire.record_vectors import KEY_BYTES, TYPE, load_rows
 
 from doorkeeper.errors import RecordError
 from doorkeeper.wire.coordinator_records import (
     RECORD_TYPES,
     CoordinatorRecord,
-    RecordKey,
     UnknownCoordinatorRecord,
     read_coordinator_record,
     write_coordinator_record,
 )
-from doorkeeper.wire.metadata.schema import Message
-from doorkeeper.wire.share_group_records import SHARE_GROUP_RECORDS, SHARE_STATE_RECORDS, read_share_state_record
-from doorkeeper.wire.streams_group_records import STREAMS_GROUP_RECORDS, read_group_record
-
-VECTORS = Path(__file__).parent.parent / "vectors" / "newer-group-records-4.3.1.jsonl"
-HEADER, *ROWS = [json.loads(line) for line in VECTORS.read_text(encoding="ascii").splitlines()]
-CLASSES: dict[str, tuple[type[RecordKey], type[Message]]] = {
-    **{str(key.api_key): (key, value) for key, value in (*SHARE_GROUP_RECORDS, *STREAMS_GROUP_RECORDS)},
-    **{f"{SHARE_STATE}{key.api_key}": (key, value) for key, value in SHARE_STATE_RECORDS},
-}
-
-
-def name(row: list[Any]) -> str:
-    return f"type-{row[0]}"
-
-
-def record_of(row: list[Any]) -> CoordinatorRecord:
-    record_type, version, key, value, *_ = row
-    key_class, value_class = CLASSES[str(record_type)]
-    parsed_key = from_json(key_class, key)
-    assert isinstance(parsed_key, RecordKey)
-    if value is None:
-        return CoordinatorRecord(parsed_key)
-    parsed_value = from_json(value_class, value)
-    assert isinstance(parsed_value, Message)
-    return CoordinatorRecord(parsed_key, parsed_value, version)
-
-
-def test_vectors_cover_every_type() -> None:
-    assert {str(row[0]) for row in ROWS if row[3] is not None} == CLASSES.keys()
-    assert HEADER["rows"] == len(ROWS)
-
-
-@pytest.mark.parametrize("row", ROWS, ids=name)
-def test_writes_the_bytes_that_kafka_writes(row: list[Any]) -> None:
-    key, value = write_coordinator_record(record_of(row))
-    assert (key.hex(), None if value is None else value.hex()) == (row[4], row[5])
-
-
-@pytest.mark.parametrize("row", ROWS, ids=name)
-def test_reads_the_bytes_that_kafka_writes(row: list[Any]) -> None:
-    value = None if row[5] is None else bytes.fromhex(row[5])
-    read = read_share_state_record if str(row[0]).startswith(SHARE_STATE) else read_group_record
-    assert read(bytes.fromhex(row[4]), value) == record_of(row)
+from doorkeeper.wire.streams_group_records import read_group_record
 
 
 def test_the_embedded_clusters_reader_still_leaves_them_alone() -> None:
-    rows = [row for row in ROWS if isinstance(row[0], int)]
-    records = [read_coordinator_record(bytes.fromhex(row[4]), None) for row in rows]
-    assert rows
+    keys = [row[KEY_BYTES] for row in load_rows("newer-group") if isinstance(row[TYPE], int)]
+    records = [read_coordinator_record(bytes.fromhex(key), None) for key in keys]
+    assert records
     assert all(isinstance(record, UnknownCoordinatorRecord) for record in records)
 
 

@@ -1,15 +1,11 @@
-"""Records of `__transaction_state` against the bytes that Kafka's own classes write."""
+"""Records of `__transaction_state`: what version 0 can't carry, and damage."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tools.make_coordinator_vectors import from_json
+from tests.wire.record_vectors import VALUE, load_rows
 
 from doorkeeper.errors import RecordError
 from doorkeeper.wire.coordinator_records import CoordinatorRecord, UnknownCoordinatorRecord, write_coordinator_record
@@ -20,43 +16,12 @@ from doorkeeper.wire.transaction_records import (
     read_transaction_record,
 )
 
-VECTORS = Path(__file__).parent.parent / "vectors" / "transaction-records-4.3.1.jsonl"
-HEADER, *ROWS = [json.loads(line) for line in VECTORS.read_text(encoding="ascii").splitlines()]
 KEY = TransactionLogKey(transactional_id="t")
 
 
-def name(row: list[Any]) -> str:
-    return f"v{row[1]}"
-
-
-def record_of(row: list[Any]) -> CoordinatorRecord:
-    _, version, key, value, *_ = row
-    parsed_key = from_json(TransactionLogKey, key)
-    assert isinstance(parsed_key, TransactionLogKey)
-    if value is None:
-        return CoordinatorRecord(parsed_key)
-    parsed_value = from_json(TransactionLogValue, value)
-    assert isinstance(parsed_value, TransactionLogValue)
-    return CoordinatorRecord(parsed_key, parsed_value, version)
-
-
-def test_vectors_cover_both_versions_and_every_state() -> None:
-    values = [row for row in ROWS if row[3] is not None]
-    assert {row[1] for row in values} == {0, 1}
-    assert {row[3]["transactionStatus"] for row in values} == set(range(8))
-    assert HEADER["rows"] == len(ROWS)
-
-
-@pytest.mark.parametrize("row", ROWS, ids=name)
-def test_writes_the_bytes_that_kafka_writes(row: list[Any]) -> None:
-    key, value = write_coordinator_record(record_of(row))
-    assert (key.hex(), None if value is None else value.hex()) == (row[4], row[5])
-
-
-@pytest.mark.parametrize("row", ROWS, ids=name)
-def test_reads_the_bytes_that_kafka_writes(row: list[Any]) -> None:
-    value = None if row[5] is None else bytes.fromhex(row[5])
-    assert read_transaction_record(bytes.fromhex(row[4]), value) == record_of(row)
+def test_vectors_cover_every_state() -> None:
+    values = [row[VALUE] for row in load_rows("transaction") if row[VALUE] is not None]
+    assert {value["transactionStatus"] for value in values} == set(range(8))
 
 
 def test_keeps_a_record_of_an_unknown_type_as_bytes() -> None:

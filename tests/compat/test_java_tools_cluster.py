@@ -53,7 +53,7 @@ def test_election_is_not_needed(tools: Tools) -> None:
     assert f"Valid replica already elected for partitions {topic}-0" in told
 
 
-def test_partitions_stay_where_they_are(tools: Tools, tmp_path: Path) -> None:
+def test_partitions_are_not_moved(tools: Tools, tmp_path: Path) -> None:
     assert tools("kafka-reassign-partitions", "--list") == "No partition reassignments found.\n"
     topic = tools.topic()
     described = tools("kafka-topics", f"--describe --topic {topic}")

@@ -40,7 +40,7 @@ NOT_WITHOUT_THE_GATEWAY_EITHER = {
     "test_refusals_carry_kafkas_codes": "asks for two replicas, which the embedded cluster refuses and this Kafka has",
     "test_more_than_one_replica_is_refused_with_the_way_out": "that way out is the gateway, and the Kafka behind it",
     "test_broker_tells_its_versions": "knows the embedded cluster's newer versions",
-    "test_partitions_stay_where_they_are": "moves partitions, which the embedded cluster can't",
+    "test_partitions_are_not_moved": "moves partitions, which the embedded cluster can't",
     "test_configs_are_set_and_described[BROKER_LOGGER-1-doorkeeper.net-DEBUG]": "a logger of the embedded cluster's",
 }
 """Tests that a real Kafka does not pass by itself, and why."""

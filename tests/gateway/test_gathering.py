@@ -11,12 +11,17 @@ import pytest
 from tests.gateway.rig import Rig, framed_request
 from tests.kafka.requests import make_request
 
-from doorkeeper.gateway.client_connection import GATHER_BYTES, GATHER_FROM, ClientConnection, UpstreamConnection
+from doorkeeper.gateway.client_connection import ClientConnection, UpstreamConnection
+from doorkeeper.gateway.gathering import GATHER_BYTES, GATHER_FROM, GATHER_SECONDS, LONGEST_GAP_SECONDS, Pace
 from doorkeeper.gateway.limits import GatewayLimits
 from doorkeeper.wire.framing import frame
 
 HEARTBEAT = 12
 PATIENCE_SECONDS = 20
+FAST, SLOW = 0.00005, 0.0002
+"""Seconds that Kafka takes for a request."""
+MANY = 200
+"""Unanswered requests that take longer than the time of gathering, however fast they are answered."""
 
 
 class Side:
@@ -110,32 +115,58 @@ def at_a_door(story: Callable[[Door], Awaitable[None]]) -> None:
     asyncio.run(play())
 
 
+def paced(gap: float) -> Pace:
+    """That of a connection whose answers have come one by one for a while."""
+    pace = Pace()
+    for number in range(100):
+        pace.is_busy(1, 1, number * gap)
+    return pace
+
+
+@pytest.mark.parametrize(("gap", "left"), [(FAST, 20), (SLOW, GATHER_FROM), (LONGEST_GAP_SECONDS, GATHER_FROM)])
+def test_kafka_is_busy_while_what_is_asked_takes_longer_than_gathering(gap: float, left: int) -> None:
+    assert paced(gap).is_busy(1, left + 1, 100 * gap)
+    assert not paced(gap).is_busy(1, left - 1, 100 * gap)
+
+
+def test_answers_that_come_together_came_one_after_the_other() -> None:
+    pace = paced(FAST)
+    for number in range(1, 20):
+        assert pace.is_busy(20, 100, 100 * FAST + number * GATHER_SECONDS)
+    assert not pace.is_busy(20, 15, 100 * FAST + 20 * GATHER_SECONDS)
+
+
+def test_a_pause_of_the_client_is_not_kafkas_work() -> None:
+    assert not paced(FAST).is_busy(1, GATHER_FROM, 3600)
+
+
 def test_answers_gather_while_many_are_to_come_and_all_arrive_in_order() -> None:
     async def story(door: Door) -> None:
-        door.ask(GATHER_FROM + 1)
+        door.ask(MANY)
         sent = door.answer(0)
         assert not door.upstream.is_read
         await until(lambda: door.upstream.is_read)
-        for number in range(1, GATHER_FROM + 1):
+        for number in range(1, MANY):
             sent += door.answer(number)
         assert door.client.written == sent
 
     at_a_door(story)
 
 
-@pytest.mark.parametrize(("asked", "gathers"), [(GATHER_FROM + 1, True), (GATHER_FROM, False), (5, False)])
-def test_nobody_waits_with_few_in_flight(asked: int, gathers: bool) -> None:
+@pytest.mark.parametrize("asked", [1, 5, GATHER_FROM])
+def test_nobody_waits_with_few_in_flight(asked: int) -> None:
     async def story(door: Door) -> None:
         door.ask(asked)
-        door.answer(0)
-        assert door.upstream.is_read is not gathers
+        for number in range(asked):
+            door.answer(number)
+            assert door.upstream.is_read
 
     at_a_door(story)
 
 
 def test_what_is_long_does_not_wait_for_more() -> None:
     async def story(door: Door) -> None:
-        door.ask(2 * GATHER_FROM)
+        door.ask(MANY)
         door.answer(0, GATHER_BYTES)
         assert door.upstream.is_read
 
@@ -144,7 +175,7 @@ def test_what_is_long_does_not_wait_for_more() -> None:
 
 def test_a_client_that_takes_nothing_is_waited_for_after_that() -> None:
     async def story(door: Door) -> None:
-        door.ask(2 * GATHER_FROM)
+        door.ask(MANY)
         door.answer(0)
         door.connection.pause_writing()
         await until(lambda: door.connection._gathering is None)
@@ -157,7 +188,7 @@ def test_a_client_that_takes_nothing_is_waited_for_after_that() -> None:
 
 def test_a_client_that_goes_meanwhile_is_not_waited_for() -> None:
     async def story(door: Door) -> None:
-        door.ask(2 * GATHER_FROM)
+        door.ask(MANY)
         door.answer(0)
         door.connection.connection_lost(None)
         assert door.connection._gathering is None

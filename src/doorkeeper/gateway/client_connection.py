@@ -5,10 +5,6 @@
 
 Back-pressure: while one side does not take bytes, the other is not read. The end of the client's bytes is handed on
 after them; the end of upstream's bytes closes the client's connection after them.
-
-Kafka answers the requests of a connection one after the other. Where so many are in flight that it is busy for a while,
-small answers gather for a millisecond in upstream's socket, and are then read and written together, as network cards
-spare interrupts. Kafka goes on working meanwhile; and a client with few requests in flight never waits.
 """
 
 from __future__ import annotations
@@ -16,10 +12,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from time import monotonic
 from typing import Final, Protocol, cast
 
 from doorkeeper.errors import DoorkeeperError, RemoteProtocolError
 from doorkeeper.gateway.gatekeeper import Gatekeeper
+from doorkeeper.gateway.gathering import GATHER_BYTES, GATHER_FROM, GATHER_SECONDS, Pace
 from doorkeeper.gateway.limits import GatewayLimits
 from doorkeeper.gateway.outcomes import Pending, Settled
 from doorkeeper.gateway.plans import Plans
@@ -27,11 +25,6 @@ from doorkeeper.gateway.request_stream import RequestStream
 from doorkeeper.gateway.response_stream import ResponseStream
 
 LOGGER: Final = logging.getLogger("doorkeeper.gateway")
-GATHER_FROM: Final = 24
-"""Requests in flight that keep Kafka busy for the time of gathering: it takes 40 µs or more for each."""
-GATHER_SECONDS: Final = 0.001
-GATHER_BYTES: Final = 4096
-"""A chunk of that size is worth a write of its own."""
 
 
 class Counts(Protocol):
@@ -140,7 +133,9 @@ class ClientConnection(asyncio.Protocol):
         self._draining = False
         self._opening: asyncio.Task[None] | None = None
         self._judging: asyncio.Task[None] | None = None
+        self._pace = Pace()
         self._gathering: asyncio.TimerHandle | None = None
+        """While upstream's answers gather in its socket."""
 
     # -- called by asyncio
 
@@ -305,13 +300,19 @@ class ClientConnection(asyncio.Protocol):
             LOGGER.warning("%s: upstream sent what can't be passed on: %s", self.address, error.reason)
             self.close(error.reason)
             return
-        if before >= self.limits.max_pipelined > len(self._pending):
+        left = len(self._pending)
+        if before >= self.limits.max_pipelined > left:
             self.regulate()
-        if len(self._pending) >= GATHER_FROM and len(data) < GATHER_BYTES and self._gathering is None:
-            self._gathering = self.loop.call_later(GATHER_SECONDS, self._end_gathering)
-            self.regulate()
+        if left >= GATHER_FROM and len(data) < GATHER_BYTES:
+            self._gather(before - left, left)
         if self._draining:
             self._close_if_drained()
+
+    def _gather(self, answered: int, left: int) -> None:
+        """Leave upstream unread for a moment, if it is busy for longer than that."""
+        if self._pace.is_busy(answered, left, monotonic()) and self._gathering is None:
+            self._gathering = self.loop.call_later(GATHER_SECONDS, self._end_gathering)
+            self.regulate()
 
     def _end_gathering(self) -> None:
         self._gathering = None

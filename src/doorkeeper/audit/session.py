@@ -30,18 +30,21 @@ _LOCAL_DEFAULTS: Final = {
     "spark.ui.enabled": "false",
     "spark.driver.memory": "2g",
     "spark.driver.host": "localhost",
-    # Python does the work: a JVM that compiles much and collects in parallel only takes the cores from it.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # Python does the work: a JVM that compiles much and collects in parallel only takes the cores from it. Spark has so
+    # many classes that the JVM would collect all of its garbage several times just to make room for them.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m",
     "spark.ui.showConsoleProgress": "false",  # ours says more
     "spark.log.level": "ERROR",
     "spark.sql.shuffle.partitions": "8",
-    # What is left after reading is small: one task for it beats eight, and interpreting beats compiling.
-    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+    # What is left after reading is small: plans are simple, and interpreting beats compiling.
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
 }
 _DELTA: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.adaptive.enabled": "true",  # Delta plans for fifty tasks, and mostly needs one
+    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
 }
 
 

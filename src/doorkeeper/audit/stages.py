@@ -63,7 +63,10 @@ def audited(sightings: DataFrame, judge: Judge, buckets: int) -> DataFrame:
             payloads = (from_payload(row.payload, SIGHTINGS) for row in rows)
             yield to_batch(audit_bucket(bucket, payloads, judge, enforced, buckets))
 
-    together = sightings.repartition("bucket").sortWithinPartitions("bucket")
+    if buckets == 1:
+        together = sightings.repartition(1)
+    else:
+        together = sightings.repartition("bucket").sortWithinPartitions("bucket")
     return together.mapInArrow(audit_buckets, PACKED_DDL)
 
 

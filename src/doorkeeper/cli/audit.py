@@ -94,6 +94,8 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     settings = _session_settings(given)
     _check_follow(given)
     try:
+        from pyspark.errors import PySparkException
+
         from doorkeeper.audit.progress import Progress
         from doorkeeper.audit.session import make_session
     except ModuleNotFoundError as error:
@@ -107,8 +109,6 @@ def command(ctx: click.Context, /, **given: Any) -> None:
 
         follow(spark, options, given["trigger"], progress)
         return
-    from pyspark.errors import PySparkException
-
     from doorkeeper.audit.run import run_audit
     from doorkeeper.audit.summary import Answer
     from doorkeeper.audit.terminal import show_summary

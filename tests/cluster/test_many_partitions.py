@@ -22,7 +22,7 @@ from tests.cluster.running import RunningCluster
 
 from doorkeeper.cluster.broker import logs, pending_logs
 from doorkeeper.cluster.broker.coordinated_topic import coordinator_partition
-from doorkeeper.cluster.broker.logs import LOGS_AT_ONCE, LOGS_PER_STEP, BrokerLogs, LedPartition, open_logs
+from doorkeeper.cluster.broker.logs import LOGS_AT_ONCE, LOGS_PER_TURN, BrokerLogs, LedPartition, open_logs
 from doorkeeper.cluster.layout import Wishes, lay_out
 from doorkeeper.cluster.log.files import Disk
 from doorkeeper.cluster.log.surroundings import Surroundings
@@ -42,8 +42,8 @@ def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """No log is made behind the metadata until this is called."""
-    monkeypatch.setattr(logs, "LOGS_PER_STEP", 0)
-    return lambda: monkeypatch.setattr(logs, "LOGS_PER_STEP", LOGS_PER_STEP)
+    monkeypatch.setattr(logs, "LOGS_PER_TURN", 0)
+    return lambda: monkeypatch.setattr(logs, "LOGS_PER_TURN", LOGS_PER_TURN)
 
 
 def open_broker_logs(folder: Path) -> BrokerLogs:
@@ -76,11 +76,11 @@ def test_the_loop_turns_while_thousands_of_logs_are_made_and_removed(tmp_path: P
         opened.follow(replayed(before, *topic("big", *[1] * MANY)))
         made = await sizes_while_running(opened, MANY)
         assert made[0] == LOGS_AT_ONCE
-        assert max(later - earlier for earlier, later in itertools.pairwise(made)) <= LOGS_PER_STEP
+        assert max(later - earlier for earlier, later in itertools.pairwise(made)) <= LOGS_PER_TURN
         opened.follow(before)
         removed = await sizes_while_running(opened, 0)
         assert removed[0] == MANY - LOGS_AT_ONCE
-        assert max(earlier - later for earlier, later in itertools.pairwise(removed)) <= LOGS_PER_STEP
+        assert max(earlier - later for earlier, later in itertools.pairwise(removed)) <= LOGS_PER_TURN
         opened.close(-1)
 
     asyncio.run(scenario())

@@ -43,8 +43,10 @@ SHORTEST_BACKOFF_MS: Final = 100
 """`log.cleaner.backoff.ms` may be 0, and one event loop has better to do than to look for dirt all the time."""
 LOGS_AT_ONCE: Final = 16
 """Logs that are made or removed as soon as the metadata says so; to make one takes some milliseconds of the disk."""
-LOGS_PER_STEP: Final = 4
-"""Of the others, as many between two turns of the event loop."""
+LOGS_PER_TURN: Final = 1
+"""Of the others, as many in a turn of the event loop: a disk that is busy takes its time for each."""
+LOGS_IN_A_ROW: Final = 64
+"""So many turns, then the stores' own work has one."""
 
 
 def now_ms() -> int:
@@ -164,14 +166,6 @@ class BrokerLogs:
         self._pending.add(keys[LOGS_AT_ONCE:])
         self._work.set()
 
-    def _settle_some(self) -> None:
-        """A step of `run`: who waits for logs of a topic hears of those that are made."""
-        keys = self._pending.take(LOGS_PER_STEP, now_ms())
-        changed = {topic for topic, index in keys if self._settle((topic, index))}
-        if changed:
-            for tell in self._subscribers:
-                tell(changed)
-
     def _settle(self, key: TopicPartition) -> bool:
         """Bring one partition's log in line with the metadata, whatever has changed; whether that could be done."""
         try:
@@ -285,7 +279,7 @@ class BrokerLogs:
         loop = asyncio.get_running_loop()
         while True:
             self._work.clear()
-            while self._step():
+            while await self._step():
                 await asyncio.sleep(0)
             await self._flush()
             due = min(self._pending.next_due(), *(store.next_due() for store in self.stores))
@@ -295,13 +289,27 @@ class BrokerLogs:
             finally:
                 timer.cancel()
 
-    def _step(self) -> bool:
+    async def _step(self) -> bool:
         """A bounded piece of every kind of work, so that none waits for the end of another; whether there is more."""
-        self._settle_some()
-        is_more = self._pending.next_due() <= now_ms()
+        is_more = await self._settle_some()
         for store in self.stores:
             is_more |= store.step(now_ms())
         return is_more
+
+    async def _settle_some(self) -> bool:
+        """Bring logs in line with the metadata, one at a turn of the loop; whether more are due.
+
+        Who waits for logs of a topic hears of those that are made.
+        """
+        for _ in range(LOGS_IN_A_ROW):
+            keys = self._pending.take(LOGS_PER_TURN, now_ms())
+            if not keys:
+                return False
+            changed = {topic for topic, index in keys if self._settle((topic, index))}
+            for tell in self._subscribers:
+                tell(changed)
+            await asyncio.sleep(0)
+        return self._pending.next_due() <= now_ms()
 
     async def _flush(self) -> None:
         """Flush rolled segments in another thread: the disk may take its time."""

@@ -47,8 +47,8 @@ logger = logging.getLogger(__name__)
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 DEFAULT_STEP_BYTES: Final = 1024 * 1024
-FILES_PER_STEP: Final = 16
-"""To remove one may take a millisecond where the file system keeps a journal."""
+FILES_PER_STEP: Final = 4
+"""To remove one may take milliseconds where the file system keeps a journal."""
 LOGS_PER_STEP: Final = 64
 
 

@@ -25,9 +25,13 @@ from tests.kafka.requests import Connection, api_versions, live_brokers, make_re
 from doorkeeper.client import Admin
 from doorkeeper.client.settings import read_settings
 from doorkeeper.gateway.address_table import NodeKind
+from doorkeeper.wire.codec import decode_response, encode_request
+from doorkeeper.wire.framing import frame
 
 HEARTBEAT, NOT_COORDINATOR = 12, 16
 LONG = "g" * 250
+PIPELINED = 900
+"""Requests at once, below the limit of what may be unanswered."""
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SASL = {
     "listeners": f"PLAINTEXT://{HOST}:0,CONTROLLER://{HOST}:0,SECURE://{HOST}:0",
@@ -148,6 +152,25 @@ def test_a_breach_is_logged_with_who_did_it(cluster: RunningCluster, tmp_path: P
     assert (line["mode"], line["rule"], line["answer"]) == ("evaluate", "GROUP_ID_TOO_LONG", 42)
     assert (line["principal"], line["address"], line["client_id"]) == ("User:ANONYMOUS", HOST, "billing")
     assert (line["software_name"], line["listener"]) == ("oracle", "broker 1")
+
+
+def test_many_requests_at_once_are_answered_in_their_order_whoever_answers(cluster: RunningCluster) -> None:
+    with (
+        ThreadedGateway("--upstream", cluster.bootstrap_servers, "--mode", "enforce") as gateway,
+        gateway.connect() as connection,
+    ):
+        groups = [LONG if number % 7 == 3 else "readers" for number in range(PIPELINED)]
+        frames = [
+            encode_request(heartbeat(group), number, "client" if number % 50 else "another")
+            for number, group in enumerate(groups)
+        ]
+        connection._socket.sendall(b"".join(frame(one) for one in frames))
+        answers = [connection.receive_frame() for _ in frames]
+    told = [(int.from_bytes(one[:4], "big"), decode_response(HEARTBEAT, 4, one).error_code) for one in answers]
+    assert [number for number, _ in told] == list(range(PIPELINED))
+    assert {number for number, code in told if code == 42} == {
+        number for number, group in enumerate(groups) if group == LONG
+    }
 
 
 def test_a_signal_reads_the_file_again_for_open_connections_too(cluster: RunningCluster, tmp_path: Path) -> None:

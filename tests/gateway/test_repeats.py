@@ -50,6 +50,41 @@ def test_any_mixture_goes_on_as_it_came(frames: list[tuple[str, str, int]], size
     assert rig.requests.held_bytes == 0
 
 
+POOL = [
+    heartbeat("g" * 249, "cc"),
+    heartbeat("g" * 250, "c"),
+    heartbeat("g", "c" * 249),
+    heartbeat("", "c" * 250),
+    produce("orders", 1),
+    produce("orders", 0),
+    produce("others", 1),
+]
+"""Lawful ones and breaches, some of them of one size."""
+
+
+def judged_alone(framed: bytes) -> bytes:
+    rig = Rig("enforce")
+    rig.requests.feed(framed)
+    return rig.take_upstream()
+
+
+ALONE = {framed: judged_alone(framed) for framed in POOL}
+
+
+@given(st.lists(st.tuples(st.sampled_from(POOL), st.integers(1, 5)), max_size=12), st.integers(1, 2000))
+def test_what_came_before_decides_nothing(runs: list[tuple[bytes, int]], size: int) -> None:
+    rig = Rig("enforce")
+    frames = [framed for framed, count in runs for _ in range(count)]
+    for chunk in cut(b"".join(frames), [size]):
+        rig.requests.feed(chunk)
+    assert rig.take_upstream() == b"".join(ALONE[framed] for framed in frames)
+
+
+def test_the_pool_has_both() -> None:
+    assert {len(POOL[0]) == len(POOL[1]), len(POOL[2]) == len(POOL[3])} == {True}
+    assert [bool(ALONE[framed]) for framed in POOL] == [True, False, True, False, True, True, True]
+
+
 @pytest.mark.parametrize("together", [True, False])
 def test_a_breach_of_the_same_size_is_seen(together: bool) -> None:
     """A shorter client id makes room for a group id of 250."""

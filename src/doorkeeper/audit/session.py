@@ -14,14 +14,17 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+
+from doorkeeper.audit.schemas import SIGHTINGS, SourceKind
 from doorkeeper.errors import InputError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 LOCAL_MASTER: Final = "local[*]"
 APP_NAME: Final = "doorkeeper audit"
+WORKERS_AHEAD: Final = 8  # that are started with the session; a small audit needs no more
 _SAME_EVERYWHERE: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -84,25 +87,27 @@ def make_session(settings: SessionSettings) -> SparkSession:
         builder = builder.config(name, value)
     try:
         session = builder.getOrCreate()
+        if settings.is_local:
+            start_workers(session)
     except (PySparkException, RuntimeError, OSError) as error:
         raise InputError(f"Spark can't be started: {' '.join(str(error).split())}") from error
-    if settings.is_local:
-        start_workers(session)
     return session
 
 
 def start_workers(spark: SparkSession) -> None:
-    """Have the Python workers of a local session started, with all that readers import: all of them at once."""
+    """Have the Python workers of a local session started, all at once, with the modules that readers load."""
 
-    def import_readers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from doorkeeper.audit import stages  # noqa: F401 - for what it brings
-        from doorkeeper.audit.requests import reader  # noqa: F401 - likewise
+    def load_readers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from doorkeeper.audit.readers import READERS, load
+        from doorkeeper.audit.stages import table_of  # noqa: F401 - for what it brings
 
+        load(READERS[SourceKind.REQUESTS].read)
+        pa.RecordBatch.from_pylist([], schema=SIGHTINGS)  # pyarrow looks for pandas here
         gc.freeze()  # a worker collects garbage after each task, and would go through all of this again and again
         yield from batches
 
-    slots = task_slots(spark)
-    spark.range(0, slots, 1, slots).mapInArrow(import_readers, "id BIGINT").collect()
+    workers = min(task_slots(spark), WORKERS_AHEAD)
+    spark.range(0, workers, 1, workers).mapInArrow(load_readers, "id BIGINT").collect()
 
 
 def session_conf(settings: SessionSettings) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The request log of a real Kafka 4.3.1: the planted offenders are found, and nothing else."""
+"""The request log of a real Kafka 4.3.1: the planted offenders are found, and nothing else; in our own log the same."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.cluster.processes import ServeProcess
+from tests.cluster.running import HOST
 from tests.kafka.requests import (
     BROKER,
     SET,
@@ -17,10 +19,14 @@ from tests.kafka.requests import (
     make_request,
 )
 
-from doorkeeper.audit.judging import Judge, judge_batch
+from doorkeeper.audit.finding import find
+from doorkeeper.audit.judging import Judge, judge_batch, judge_rows
+from doorkeeper.audit.merging import merge, only_once
 from doorkeeper.audit.readers import ByteRange, ReadOptions
 from doorkeeper.audit.requests.reader import read_range
+from doorkeeper.audit.schemas import FINDING_KEY
 from doorkeeper.rules.rulebook import Rulebook
+from doorkeeper.wire.registry import Door
 
 if TYPE_CHECKING:
     from tests.kafka.plugin import KafkaFactory
@@ -103,6 +109,40 @@ def log(kafka_cluster: KafkaFactory) -> Path:
                 return path
             connection.call(heartbeat("waiting"))
     raise AssertionError("Kafka did not write its request log in time")
+
+
+@pytest.fixture(scope="module")
+def our_logs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The logs of our own cluster, of the same requests: one of the broker's listener, one of the controller's."""
+    folder = tmp_path_factory.mktemp("ours")
+    arguments = ("--port", "0", "--data", str(folder / "data"), "--request-log", str(folder / "log"))
+    with ServeProcess(*arguments, "--release", "4.x") as serve:
+        serve.wait_until_listening()
+        plant((HOST, serve.ports[Door.BROKER, 1]))
+        assert serve.stop() == 0
+    return sorted((folder / "log").iterdir())
+
+
+def findings(*paths: Path) -> dict[tuple[Any, ...], int]:
+    """What an audit of the logs finds, and how often."""
+    options = ReadOptions()
+    batches = (batch for path in paths for batch in read_range(ByteRange(str(path), 0, path.stat().st_size), options))
+    found = find(judge_rows(only_once(merge(batches).sightings), JUDGE))
+    return {tuple(row[name] for name in FINDING_KEY): row["count"] for row in found}
+
+
+def test_our_own_clusters_log_tells_of_the_planted_offenders_and_nothing_else(our_logs: list[Path]) -> None:
+    judged = [row for path in our_logs for row in read(path)[1]]
+    for verdict, expected in (("refused", REFUSED), ("notice", TOLD)):
+        assert {(row["rule"], row["value"]) for row in judged if row["verdict"] == verdict} == expected
+    assert {row["value"] for row in judged if row["verdict"] == "could_not_judge"} == NOT_JUDGED
+
+
+@pytest.mark.kafka
+def test_kafkas_log_and_our_own_of_the_same_requests_tell_the_same(log: Path, our_logs: list[Path]) -> None:
+    found = findings(log)
+    assert len(found) == len(REFUSED | TOLD)
+    assert findings(*our_logs) == found
 
 
 def _is_written(path: Path) -> bool:

@@ -58,9 +58,9 @@ def _finding_order(one: GroupedFinding) -> tuple[Any, ...]:
 
 
 def _config_order(one: ConfigFinding) -> tuple[Any, ...]:
-    names = (one.principal, one.client_id)
+    names = (one.principal, one.client_id, one.reason, one.last_seen)
     texts = (f"{one.resource}: {one.key}", one.rule, one.door, not one.stored)
-    return _WEIGHTS.index(one.weight), -one.count, *texts, *((n is not None, n or "") for n in names), one.reason
+    return _WEIGHTS.index(one.weight), -one.count, *texts, *((name is not None, name or "") for name in names)
 
 
 def _renamed_order(one: RenamedClient) -> tuple[Any, ...]:

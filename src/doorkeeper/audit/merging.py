@@ -6,6 +6,7 @@ here on; readers count from the beginning of their range.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -79,24 +80,27 @@ def merge(batches: Iterable[pa.RecordBatch]) -> Merged:
     totals = [row for row in rows if row["entry"] == Entry.TOTAL]
     before = _lines_before(totals)
     for row in rows:
-        row["line"] += before.get((row["file"], row["range_start"]), 0)
+        row["line"] += before.get(_range(row), 0)
     sightings = _sightings(row for row in rows if row["entry"] == Entry.SIGHTING)
     return Merged(sightings, _callers(table), totals)
 
 
-def _lines_before(totals: Iterable[Row]) -> dict[tuple[str, int], int]:
-    """How many lines of the file come before each range that is not its first."""
-    lines: dict[tuple[str, int], int] = {}
+def _range(row: Row) -> tuple[str, str, int]:
+    return row["source"], row["file"], row["range_start"]
+
+
+def _lines_before(totals: Iterable[Row]) -> dict[tuple[str, str, int], int]:
+    """How many lines of the file come before each range."""
+    lines: Counter[tuple[str, str, int]] = Counter()
     for row in totals:
         if row["outcome"] == Outcome.READ:
-            place = row["file"], row["range_start"]
-            lines[place] = lines.get(place, 0) + row["count"]
-    before: dict[tuple[str, int], int] = {}
-    for _, places in groupby(sorted(lines), key=lambda place: place[0]):
+            lines[_range(row)] += row["count"]
+    before: dict[tuple[str, str, int], int] = {}
+    for _, ranges in groupby(sorted(lines), key=lambda one: one[:2]):
         total = 0
-        for place in places:
-            before[place] = total
-            total += lines[place]
+        for one in ranges:
+            before[one] = total
+            total += lines[one]
     return before
 
 

@@ -175,7 +175,6 @@ def test_delta_tables_grow_by_what_is_new_and_stay_by_what_is_not(spark: SparkSe
         return {row["kind"]: row["count"] for row in findings(spark, out, "delta")}
 
     assert run(monday) == {"group_id": 1}
-    assert run(monday) == {"group_id": 1}
     assert run(tuesday) == {"group_id": 2, "client_id": 1}
     assert run(monday, tuesday) == {"group_id": 2, "client_id": 1}
     (group,) = (row for row in findings(spark, out, "delta") if row["kind"] == "group_id")

@@ -193,11 +193,34 @@ def test_answers_only_the_keys_asked_for_and_synonyms_only_if_asked() -> None:
     assert entries["retention.ms"].config_source == CLUSTER
 
 
-@pytest.mark.parametrize(("asked", "documentation"), [(False, None), (True, "")])
-def test_documentation_is_null_unless_asked_for_and_then_empty(asked: bool, documentation: str | None) -> None:
-    request = DescribeConfigsRequest((DescribeConfigsResource(TOPIC, "plain"),), include_documentation=asked)
+def documentation_of(resource_type: int, name: str, *, asked: bool = True) -> dict[str, str | None]:
+    request = DescribeConfigsRequest((DescribeConfigsResource(resource_type, name),), include_documentation=asked)
     (answer,) = describe_configs(IMAGE, request, ASKED).results
-    assert {one.documentation for one in answer.configs} == {documentation}
+    return {one.name: one.documentation for one in answer.configs}
+
+
+def test_documentation_is_null_unless_asked_for() -> None:
+    assert set(documentation_of(TOPIC, "plain", asked=False).values()) == {None}
+
+
+def test_documentation_says_what_a_key_takes() -> None:
+    documentation = documentation_of(TOPIC, "plain")
+    assert documentation["compression.lz4.level"] == ("Takes an integer of 32 bits, from 1 to 17. The default is 9.")
+    assert all(documentation.values())
+
+
+def test_nothing_is_told_of_a_key_that_nobody_has_declared() -> None:
+    documentation = documentation_of(BROKER, "1")
+    assert documentation.pop("a.plugins.key") is None
+    assert documentation["num.io.threads"] == (
+        "Takes an integer of 32 bits, at least 1. The default is 8. "
+        "May be changed for a running broker, and for all of them at once."
+    )
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_documentation_of_loggers_is_empty_as_kafkas(asked: bool) -> None:
+    assert set(documentation_of(LOGGER, str(ASKED.id), asked=asked).values()) == {""}
 
 
 @pytest.mark.parametrize(

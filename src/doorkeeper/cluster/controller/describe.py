@@ -23,6 +23,8 @@ from doorkeeper.cluster.controller.described_configs import (
 from doorkeeper.cluster.controller.topic_configs import BrokerLayers
 from doorkeeper.cluster.image.configs import ConfigResourceType
 from doorkeeper.cluster.image.metadata import MetadataImage
+from doorkeeper.rules.config_documentation import document
+from doorkeeper.rules.config_schema import BROKER, CLIENT_METRICS, GROUP, TOPIC, ConfigKey, load_schema
 from doorkeeper.rules.javatext import parse_int
 from doorkeeper.rules.names import check_topic_name
 
@@ -123,46 +125,48 @@ class _Description:
             return Failure(ErrorCode(int(violation.code)), violation.message)
         if name not in self._image.topics.by_name:
             return Failure(ErrorCode.unknown_topic_or_partition)
-        return self._stored(ConfigResourceType.TOPIC, name, topic_entries)
+        return self._stored(ConfigResourceType.TOPIC, TOPIC, name, topic_entries)
 
     def group(self, name: str) -> Entries | Failure:
         if not name:
             return _invalid("Group name must not be empty")
-        return self._stored(ConfigResourceType.GROUP, name, group_entries)
+        return self._stored(ConfigResourceType.GROUP, GROUP, name, group_entries)
 
     def _stored(
         self,
         resource_type: ConfigResourceType,
+        kind: str,
         name: str,
         entries_of: Callable[[Mapping[str, str], BrokerConfigs], Iterable[DescribeConfigsResourceResult]],
     ) -> Entries:
         own = self._image.configs.of(resource_type, name)
         if own:
-            return self._trimmed(entries_of(own, self._configs))
+            return self._trimmed(kind, entries_of(own, self._configs))
         shared = self._without_own.get(resource_type)
         if shared is None:
-            shared = self._without_own[resource_type] = self._trimmed(entries_of({}, self._configs))
+            shared = self._without_own[resource_type] = self._trimmed(kind, entries_of({}, self._configs))
         return shared
 
-    def _trimmed(self, entries: Iterable[DescribeConfigsResourceResult]) -> Entries:
+    def _trimmed(self, kind: str, entries: Iterable[DescribeConfigsResourceResult]) -> Entries:
         """With what the request asks for, and nothing more."""
         if not self._with_synonyms:
             entries = (replace(one, synonyms=()) if one.synonyms else one for one in entries)
         if self._with_documentation:
-            entries = (replace(one, documentation="") for one in entries)
+            schema = load_schema(kind)
+            entries = (replace(one, documentation=_documentation(schema.get(one.name))) for one in entries)
         return tuple(entries)
 
     def broker(self, name: str) -> Entries | Failure:
         if not name:
-            return self._trimmed(cluster_entries(self._configs))
+            return self._trimmed(BROKER, cluster_entries(self._configs))
         failure = self._check_node(name, f"{self._node.id} or empty string,")
-        return self._trimmed(broker_entries(self._configs)) if failure is None else failure
+        return self._trimmed(BROKER, broker_entries(self._configs)) if failure is None else failure
 
     def loggers(self, name: str) -> Entries | Failure:
         if not name:
             return _invalid("Broker id must not be empty")
         failure = self._check_node(name, str(self._node.id))
-        return self._trimmed(logger_entries(self._node.loggers)) if failure is None else failure
+        return tuple(logger_entries(self._node.loggers)) if failure is None else failure
 
     def _check_node(self, name: str, expected: str) -> Failure | None:
         node_id = parse_int(name)
@@ -176,7 +180,7 @@ class _Description:
         if not name:
             return _invalid("Client metrics subscription name must not be empty")
         own = self._image.configs.of(ConfigResourceType.CLIENT_METRICS, name)
-        return self._trimmed(client_metrics_entries(own))
+        return self._trimmed(CLIENT_METRICS, client_metrics_entries(own))
 
 
 _DESCRIBERS: Final[Mapping[int, Callable[[_Description, str], Entries | Failure]]] = {
@@ -195,6 +199,11 @@ def _with_node_id(static: Mapping[str, str]) -> Mapping[str, str]:
         if one in values:
             values.setdefault(other, values[one])
     return values
+
+
+def _documentation(key: ConfigKey | None) -> str | None:
+    """Nothing is known of a key that nobody has declared (AbstractConfig.documentationOf)."""
+    return None if key is None else document(key)
 
 
 def _invalid(message: str) -> Failure:

@@ -57,7 +57,6 @@ class DescribeConfigsResourceResult:
     synonyms: tuple[DescribeConfigsSynonym, ...] = ()
     config_type: int = 0
     documentation: str | None = None
-    """Left empty: Kafka's sentences are Kafka's."""
 
 
 class SynonymsOf(Protocol):
@@ -222,7 +221,12 @@ def logger_entries(loggers: Mapping[str, str]) -> Iterator[DescribeConfigsResour
     """The levels of a node's loggers."""
     for name, level in sorted(loggers.items()):
         yield DescribeConfigsResourceResult(
-            name, level, read_only=False, config_source=ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG, is_sensitive=False
+            name,
+            level,
+            read_only=False,
+            config_source=ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG,
+            is_sensitive=False,
+            documentation="",  # asked for or not, as in Kafka: ConfigHelper does not set it
         )
 
 

@@ -22,6 +22,7 @@ CONFIGS: Final = {
     "group.initial.rebalance.delay.ms": "0",
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
+    "connections.max.idle.ms": "86400000",  # both are kept for a whole run, which may come to another file in between
 }
 PLACES: Final = frozenset(
     (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ from doorkeeper.audit.report import render_report
 from doorkeeper.audit.schemas import SourceKind
 from doorkeeper.audit.session import task_slots
 from doorkeeper.audit.sources import Inputs, find_inputs
-from doorkeeper.audit.stages import audited, packed, sum_up, table_of
+from doorkeeper.audit.stages import SummedUp, audited, packed, sum_up, table_of
 from doorkeeper.audit.summarising import Frame, Read, summarise
 from doorkeeper.audit.summary import Summary
 from doorkeeper.audit.tables import SIGHTINGS_TABLE, TableFormat, Tables
@@ -87,15 +87,23 @@ def run_audit(spark: SparkSession, options: AuditOptions, progress: Progress) ->
     with ExitStack() as stack:
         sightings, buckets = read_sources(spark, inputs, options)
         read = _kept(stack, audited(sightings, judge, buckets))
+        pool = stack.enter_context(ThreadPoolExecutor(2))
+
+        def tell(told: DataFrame) -> tuple[Future[None], Future[SummedUp]]:
+            findings = table_of(told, Part.FINDINGS)
+            return pool.submit(tables.save_findings, findings), pool.submit(sum_up, told, read)
+
+        merges = options.table_format is TableFormat.DELTA
+        # Spark reads once for all who ask at the same time, and plans while it reads.
+        telling = None if merges else tell(read)
         with progress.stage("reading", inputs.total_bytes):
             tables.save_sightings(table_of(read, Part.SIGHTINGS), table_of(read, Part.FILES))
-        told = read
-        if options.table_format is TableFormat.DELTA:  # the table also holds what earlier runs have seen
-            known = packed(tables.read(SIGHTINGS_TABLE), BUCKETS_OF_A_TABLE)
-            told = _kept(stack, audited(known, judge, BUCKETS_OF_A_TABLE))
-        with progress.stage("summing up"), ThreadPoolExecutor(1) as pool:
-            written = pool.submit(tables.save_findings, table_of(told, Part.FINDINGS))
-            summary = summarise(sum_up(told, read), _frame(inputs, options))
+        with progress.stage("summing up"):
+            if telling is None:  # the table also holds what earlier runs have seen
+                known = packed(tables.read(SIGHTINGS_TABLE), BUCKETS_OF_A_TABLE)
+                telling = tell(_kept(stack, audited(known, judge, BUCKETS_OF_A_TABLE)))
+            written, summed = telling
+            summary = summarise(summed.result(), _frame(inputs, options))
             written.result()
     save_documents(options.out, summary)
     progress.done("audit", started, inputs.total_bytes, sum(source.read for source in summary.sources))

@@ -290,7 +290,12 @@ class SecureConnection(Connection):
         context.load_cert_chain(folder / "client.pem", folder / "client.key")
         if preface:
             self._socket.sendall(preface)
-        self._socket = context.wrap_socket(self._socket, server_hostname=name)
+        self._socket: ssl.SSLSocket = context.wrap_socket(self._socket, server_hostname=name)
+
+    def end(self) -> None:
+        """Say that no more comes, as TLS says it."""
+        with suppress(ssl.SSLError, OSError):
+            self._socket.unwrap()
 
 
 def tls_words(folder: Path) -> tuple[str, ...]:
@@ -320,6 +325,21 @@ def test_names_of_nodes_and_the_principal_of_a_certificate(
             pytest.raises(OSError),
         ):
             connection.call(topics)
+
+
+def test_a_client_under_tls_leaves_without_a_warning(
+    cluster: RunningCluster, certificates: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (
+        ThreadedGateway("--upstream", cluster.bootstrap_servers, *tls_words(certificates)) as gateway,
+        SecureConnection(gateway.port(), certificates, HOST) as connection,
+    ):
+        connection.call(heartbeat("readers"))
+        connection.end()
+        assert gateway.process is not None
+        population = gateway.process.population
+        wait_until(lambda: not population.connections)
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
 
 
 def test_upstream_may_want_tls_and_a_certificate(cluster: RunningCluster, certificates: Path, tmp_path: Path) -> None:

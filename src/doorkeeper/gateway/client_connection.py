@@ -178,7 +178,9 @@ class ClientConnection(asyncio.Protocol):
     def eof_received(self) -> bool:
         self._client_ended = True
         self._end_requests()
-        return self.transport is not None and not self.transport.is_closing()
+        transport = self.transport
+        # TLS has no half-closed connections: asyncio closes it whatever is said here, and warns of another wish.
+        return transport is not None and not transport.is_closing() and transport.can_write_eof()
 
     def pause_writing(self) -> None:
         self._client_is_full = True

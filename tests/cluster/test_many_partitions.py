@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from uuid import UUID
@@ -19,6 +20,7 @@ from tests.cluster.controller.clusters import broker, cluster, replayed, topic
 from tests.cluster.log.conftest import UNSYNCED
 from tests.cluster.records import ask, batch, create_topic, fetch, fetched, produce
 from tests.cluster.running import RunningCluster
+from tests.kafka.requests import make_request
 
 from doorkeeper.cluster.broker import logs, pending_logs
 from doorkeeper.cluster.broker.coordinated_topic import coordinator_partition
@@ -44,6 +46,18 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """No log is made behind the metadata until this is called."""
     monkeypatch.setattr(logs, "LOGS_PER_TURN", 0)
     return lambda: monkeypatch.setattr(logs, "LOGS_PER_TURN", LOGS_PER_TURN)
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No log is made before its turn."""
+    monkeypatch.setattr(logs, "EAGER_SECONDS", 0)
+
+
+@pytest.fixture
+def eagerness(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the disk is, there is time for every log that is asked for."""
+    monkeypatch.setattr(logs, "EAGER_SECONDS", PATIENCE)
 
 
 def open_broker_logs(folder: Path) -> BrokerLogs:
@@ -86,7 +100,7 @@ def test_the_loop_turns_while_thousands_of_logs_are_made_and_removed(tmp_path: P
     asyncio.run(scenario())
 
 
-@pytest.mark.usefixtures("fast_disk")
+@pytest.mark.usefixtures("fast_disk", "patience")
 def test_the_log_of_a_topic_that_is_gone_is_not_taken_for_its_successors(tmp_path: Path) -> None:
     async def scenario() -> None:
         opened = open_broker_logs(tmp_path)
@@ -111,6 +125,7 @@ def test_the_log_of_a_topic_that_is_gone_is_not_taken_for_its_successors(tmp_pat
     asyncio.run(scenario())
 
 
+@pytest.mark.usefixtures("patience")
 def test_requests_are_answered_while_logs_are_made_and_clients_told_to_ask_again(
     tmp_path: Path, gate: Callable[[], None]
 ) -> None:
@@ -126,6 +141,19 @@ def test_requests_are_answered_while_logs_are_made_and_clients_told_to_ask_again
         data = running.node().broker.data  # type: ignore[union-attr]
         running.wait_until(lambda: data.logs.get("big", LOGS_AT_ONCE) is not None)
         assert produce(connection, "big", batch(b"late"), partition=LOGS_AT_ONCE).error_code == ErrorCode.none
+
+
+@pytest.mark.usefixtures("gate", "eagerness")
+def test_a_log_that_is_asked_for_is_made_before_its_turn(tmp_path: Path) -> None:
+    asked, quietly_asked, lacking = range(LOGS_AT_ONCE, LOGS_AT_ONCE + 3)
+    with RunningCluster(tmp_path) as running, running.connect() as connection:
+        create_topic(connection, "big", partitions=lacking + 1)
+        assert produce(connection, "big", batch(b"now"), partition=asked).error_code == ErrorCode.none
+        topics = [{"name": "big", "partition_data": [{"index": quietly_asked, "records": batch(b"at once")}]}]
+        connection.send(make_request(0, 9, transactional_id=None, acks=0, timeout=timedelta(0), topic_data=topics))
+        assert fetched(fetch(connection, "big", partition=quietly_asked)) == [b"at once"]
+        data = running.node().broker.data  # type: ignore[union-attr]
+        assert [index for index in range(lacking + 1) if data.logs.get("big", index) is None] == [lacking]
 
 
 def test_a_group_is_coordinated_as_soon_as_its_partition_has_its_log(tmp_path: Path, gate: Callable[[], None]) -> None:

@@ -48,6 +48,8 @@ LOGS_PER_TURN: Final = 1
 """Of the others, as many in a turn of the event loop: a disk that is busy takes its time for each."""
 LOGS_IN_A_ROW: Final = 64
 """So many turns, then the stores' own work has one."""
+EAGER_SECONDS: Final = 0.25
+"""How much of a turn may go to logs that clients ask for before their time has come."""
 
 
 def now_ms() -> int:
@@ -108,6 +110,7 @@ class BrokerLogs:
         self._image = MetadataImage.EMPTY
         self._work = asyncio.Event()
         self._pending = PendingLogs()
+        self._eager_seconds = EAGER_SECONDS
         self._subscribers: list[Callable[[Collection[str]], None]] = []
         self.is_stopping = False
         self._apply_broker_configs()
@@ -257,12 +260,21 @@ class BrokerLogs:
             return ErrorCode.unknown_leader_epoch
         if registration.leader != self._node_id:
             return ErrorCode.not_leader_or_follower
-        log = self.get(topic, partition)
+        log = self.get(topic, partition) or self._make_early(topic, partition)
         if log is None:
             return self._why_lacking(topic, partition)
         if log.offline is not None:
             return ErrorCode.kafka_storage_error
         return LedPartition(log, registration.leader_epoch)
+
+    def _make_early(self, topic: str, partition: int) -> PartitionLog | None:
+        """Make a log that waits for its turn, because a producer without acks asks only once."""
+        if self._eager_seconds <= 0 or not self._pending.is_waiting((topic, partition)):
+            return None
+        begun = time.monotonic()
+        self._settle((topic, partition))
+        self._eager_seconds -= time.monotonic() - begun
+        return self.get(topic, partition)
 
     def _why_lacking(self, topic: str, partition: int) -> ErrorCode:
         """A client that is too early for its log asks again, as at a broker that has yet to hear that it leads."""
@@ -303,6 +315,7 @@ class BrokerLogs:
         Who waits for logs of a topic hears of those that are made.
         """
         for _ in range(LOGS_IN_A_ROW):
+            self._eager_seconds = EAGER_SECONDS
             keys = self._pending.take(LOGS_PER_TURN, now_ms())
             if not keys:
                 return False

@@ -45,6 +45,10 @@ class PendingLogs:
             del self._waiting[key]
         return taken
 
+    def is_waiting(self, key: TopicPartition) -> bool:
+        """Whether its turn has yet to come, and the disk has not refused it."""
+        return key in self._waiting and key not in self._failures
+
     def settled(self, key: TopicPartition) -> None:
         self._failures.pop(key, None)
 

@@ -16,10 +16,11 @@ class Doors:
 
     def __init__(self) -> None:
         self.open: set[tuple[NodeKind, int]] = set()
+        self.highest = 99
         self.topology = Topology(self._open, self._close)
 
     def _open(self, kind: NodeKind, node_id: int) -> tuple[str, int]:
-        if node_id > 99:
+        if node_id > self.highest:
             raise InputError("there is no port left")
         self.open.add((kind, node_id))
         return "", FIRST_PORT + node_id
@@ -78,3 +79,12 @@ def test_a_node_without_a_door_is_hidden_and_its_fault_kept() -> None:
     assert doors.topology.learn(BROKER, 100, "c", 9092) == HIDDEN
     doors.topology.survey(BROKER, BOTH)
     assert list(doors.topology.unreachable) == [(BROKER, 100)]
+
+
+def test_a_node_that_has_a_door_after_all_is_not_called_unreachable() -> None:
+    doors = Doors()
+    doors.topology.survey(BROKER, [*BOTH, (100, "c", 9092)])
+    doors.highest = 100
+    doors.topology.survey(BROKER, [*BOTH, (100, "c", 9092)])
+    assert doors.topology.learn(BROKER, 100, "c", 9092) == ("", FIRST_PORT + 100)
+    assert not doors.topology.unreachable

@@ -98,9 +98,11 @@ class Topology:
 
     def _open(self, kind: NodeKind, node_id: int) -> Address:
         try:
-            return self._open_door(kind, node_id)
+            told = self._open_door(kind, node_id)
         except DoorkeeperError as error:
             if (kind, node_id) not in self.unreachable:
                 LOGGER.warning("%s %d can't be reached through the gateway: %s", kind, node_id, error)
             self.unreachable[kind, node_id] = error
             return HIDDEN
+        self.unreachable.pop((kind, node_id), None)
+        return told

@@ -31,7 +31,7 @@ class Side:
         self.written = bytearray()
         self.write = self.written.extend
         self.is_read = True
-        self.closed = False
+        self.closed = self.aborted = False
 
     def pause_reading(self) -> None:
         self.is_read = False
@@ -44,6 +44,9 @@ class Side:
 
     def close(self) -> None:
         self.closed = True
+
+    def abort(self) -> None:
+        self.closed = self.aborted = True
 
     def set_write_buffer_limits(self, high: int) -> None:
         """It takes everything."""

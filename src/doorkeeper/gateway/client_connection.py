@@ -362,6 +362,11 @@ class ClientConnection(asyncio.Protocol):
         """Whether a response is to come."""
         return bool(self._pending)
 
+    @property
+    def is_closing(self) -> bool:
+        """Whether it is over but for bytes that a side has yet to take."""
+        return self.transport is None or self.transport.is_closing()
+
     def drain(self) -> None:
         """Take no more requests; close once all is answered."""
         self._draining = True

@@ -107,12 +107,17 @@ class Population:
             self._gone.set()
 
     def close_idle(self, now: float) -> int:
-        """Close the connections that have been silent for too long; returns how many."""
-        idle = [
-            one for one in self.connections if not one.is_waiting and now - one.last_active > self.limits.idle_seconds
-        ]
+        """Close the connections that have been silent for too long; returns how many.
+
+        Those that were closed by then, and whose other side takes no byte, are cut off.
+        """
+        silent = [one for one in self.connections | self._leaving if now - one.last_active > self.limits.idle_seconds]
+        idle = [one for one in silent if one.is_closing or not one.is_waiting]
         for one in idle:
-            one.close("idle")
+            if one.is_closing:
+                one.abort()
+            else:
+                one.close("idle")
         return len(idle)
 
     async def drain(self, seconds: float) -> int:

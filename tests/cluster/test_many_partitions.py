@@ -156,12 +156,17 @@ def test_a_log_that_is_asked_for_is_made_before_its_turn(tmp_path: Path) -> None
         assert [index for index in range(lacking + 1) if data.logs.get("big", index) is None] == [lacking]
 
 
+def last_group(count: int) -> dict[str, object]:
+    """A member of a group that the last of so many partitions keeps."""
+    names = (f"group-{number}" for number in itertools.count())
+    group = next(name for name in names if coordinator_partition(name, count) == count - 1)
+    return {"group_id": group, "generation_id": 1, "member_id": "nobody", "group_instance_id": None}
+
+
+@pytest.mark.usefixtures("patience")
 def test_a_group_is_coordinated_as_soon_as_its_partition_has_its_log(tmp_path: Path, gate: Callable[[], None]) -> None:
     count = LOGS_AT_ONCE + 1
-    group = next(
-        name for number in range(1000) if coordinator_partition(name := f"group-{number}", count) == LOGS_AT_ONCE
-    )
-    asked = {"group_id": group, "generation_id": 1, "member_id": "nobody", "group_instance_id": None}
+    asked = last_group(count)
     overrides = {"offsets.topic.num.partitions": str(count)}
     with RunningCluster(tmp_path, overrides=overrides) as running, running.connect() as connection:
         role = running.node().broker
@@ -169,8 +174,20 @@ def test_a_group_is_coordinated_as_soon_as_its_partition_has_its_log(tmp_path: P
         running.run(_created(role.create_topic))
         assert ask(connection, HEARTBEAT, 4, **asked).error_code == ErrorCode.not_coordinator
         gate()
-        running.wait_until(lambda: not isinstance(role.data.groups.find(group), ErrorCode))
+        running.wait_until(lambda: not isinstance(role.data.groups.find(str(asked["group_id"])), ErrorCode))
         assert ask(connection, HEARTBEAT, 4, **asked).error_code == ErrorCode.unknown_member_id
+
+
+@pytest.mark.usefixtures("gate", "eagerness")
+def test_a_group_that_is_asked_for_is_coordinated_before_its_turn(tmp_path: Path) -> None:
+    count = LOGS_AT_ONCE + 2
+    overrides = {"offsets.topic.num.partitions": str(count)}
+    with RunningCluster(tmp_path, overrides=overrides) as running, running.connect() as connection:
+        role = running.node().broker
+        assert role is not None
+        running.run(_created(role.create_topic))
+        assert ask(connection, HEARTBEAT, 4, **last_group(count)).error_code == ErrorCode.unknown_member_id
+        assert [one for one in range(count) if role.data.groups.get(one) is None] == [count - 2]
 
 
 async def _created(create_topic: Callable[[str], asyncio.Task[None]]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kio.schema.errors import ErrorCode
 
-from doorkeeper.cluster.broker.logs import BrokerLogs
+from doorkeeper.cluster.broker.logs import BrokerLogs, LedPartition
 from doorkeeper.cluster.image.metadata import MetadataImage
 from doorkeeper.cluster.image.topics import TopicImage
 from doorkeeper.cluster.log.partition_log import PartitionLog
@@ -98,11 +98,18 @@ class CoordinatedTopic(ABC, Generic[P]):
 
     def find(self, key: str) -> P | ErrorCode:
         """The partition that keeps a group or a transactional id, if it is here and loaded."""
-        partition = self._partitions.get(self.partition_of(key))
+        index = self.partition_of(key)
+        partition = self._partitions.get(index) or self._take_over_early(index)
         if partition is None:
             return ErrorCode.not_coordinator
         code = partition.check_ready()
         return partition if code is ErrorCode.none else code
+
+    def _take_over_early(self, index: int) -> P | None:
+        """A partition whose log waits for its turn: the first group of a new cluster need not."""
+        if isinstance(self._logs.find(self._topic, index), LedPartition):
+            self._take_over((self._topic,))
+        return self._partitions.get(index)
 
     def partition_of(self, key: str) -> int:
         return coordinator_partition(key, self._count)

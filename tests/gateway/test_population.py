@@ -36,6 +36,23 @@ def test_who_waits_for_an_answer_is_not_idle() -> None:
     at_a_door(story)
 
 
+def test_who_asks_an_upstream_that_takes_nothing_is_not_kept_for_ever() -> None:
+    """Its end would not even be seen: the client is left unread."""
+
+    async def story(door: Door) -> None:
+        population = admitted(door.connection)
+        door.ask(1)
+        assert door.connection._upstream is not None
+        door.connection._upstream.pause_writing()
+        assert population.close_idle(after(door.connection, IDLE_SECONDS - 1)) == 0
+        assert population.close_idle(after(door.connection, IDLE_SECONDS + 1)) == 1
+        assert door.client.closed
+        population.close_idle(after(door.connection, IDLE_SECONDS + 2))
+        assert door.upstream.aborted
+
+    at_a_door(story)
+
+
 @pytest.mark.parametrize(("seconds", "cut_off"), [(IDLE_SECONDS - 1, False), (IDLE_SECONDS + 1, True)])
 def test_what_a_client_left_for_an_upstream_that_takes_nothing_is_not_kept_for_ever(
     seconds: float, cut_off: bool

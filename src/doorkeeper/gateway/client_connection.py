@@ -359,8 +359,8 @@ class ClientConnection(asyncio.Protocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a response is to come."""
-        return bool(self._pending)
+        """Whether a response is to come: upstream takes what is asked, and has not answered all of it."""
+        return bool(self._pending) and not self.upstream_is_full
 
     @property
     def is_closing(self) -> bool:

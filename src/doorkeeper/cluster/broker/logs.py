@@ -41,9 +41,8 @@ ALL_DIRECTORIES: Final = "*"
 """In `cordoned.log.dirs`."""
 SHORTEST_BACKOFF_MS: Final = 100
 """`log.cleaner.backoff.ms` may be 0, and one event loop has better to do than to look for dirt all the time."""
-LOGS_AT_ONCE: Final = 64
-"""Logs that are made or removed as soon as the metadata says so, though each takes a millisecond or two: an internal
-topic has 50 by default, and a client that came too early for its coordinator would wait a tenth of a second."""
+LOGS_AT_ONCE: Final = 16
+"""Logs that are made or removed as soon as the metadata says so; to make one takes some milliseconds of the disk."""
 LOGS_PER_TURN: Final = 1
 """Of the others, as many in a turn of the event loop: a disk that is busy takes its time for each."""
 LOGS_IN_A_ROW: Final = 64

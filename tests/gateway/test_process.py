@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import socket
 import ssl
@@ -111,8 +112,7 @@ def test_a_gateway_before_nothing_waits_for_it(tmp_path: Path) -> None:
     file = tmp_path / "gateway.yaml"
     file.write_text(f"upstream: {HOST}:{port}\nmetadata.max.age.ms: 50\nhttp: {HOST}:0\n")
     with RunningGateway(str(file)) as gateway:
-        wait_until(lambda: "health and metrics at" in gateway.text)
-        address = gateway.text.split("health and metrics at ")[1].split()[0]
+        address = http_address(gateway)
         assert status(f"{address}/readyz") == 503
         assert status(f"{address}/livez") == 200
         with pytest.raises(OSError), gateway.connect() as connection:
@@ -390,13 +390,19 @@ def test_a_load_balancer_names_the_client(
 def test_workers_share_the_ports_and_are_counted_together(cluster: RunningCluster) -> None:
     words = ("--upstream", cluster.bootstrap_servers, "--workers", "2", "--http", f"{HOST}:0")
     with RunningGateway(*words) as gateway:
-        address = gateway.text.split("health and metrics at ")[1].split()[0]
+        address = http_address(gateway)
         for _ in range(8):
             with gateway.connect() as connection:
                 assert live_brokers(connection) == {1, 2}
         assert metric(address, "doorkeeper_gateway_connections_accepted_total") == 8
         assert metric(address, "doorkeeper_gateway_ready") == 2
         assert metric(address, "doorkeeper_gateway_nodes") == 2
+
+
+def http_address(gateway: RunningGateway) -> str:
+    """Where health and metrics are; what it says of that is read by another thread than its doors."""
+    wait_until(lambda: re.search("health and metrics at .*\n", gateway.text) is not None)
+    return gateway.text.split("health and metrics at ")[1].split()[0]
 
 
 def metric(address: str, name: str) -> float:

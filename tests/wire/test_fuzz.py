@@ -10,7 +10,9 @@ from fuzz.targets import TARGETS, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-SHORT_SECONDS = 5.0
+SHORT_SECONDS = 2.0
+SHORT_SEED = 190
+"""The short form asks the same on every run, as all of it does; the long form explores."""
 LONG_SECONDS = 300.0
 
 
@@ -23,7 +25,7 @@ def test_any_bytes_are_answered_or_refused(name: str, data: bytes) -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_seconds_of_damaged_messages_are_answered_or_refused(name: str) -> None:
-    assert run(name, SHORT_SECONDS, random.SystemRandom().randrange(2**32)) > 0
+    assert run(name, SHORT_SECONDS, SHORT_SEED) > 0
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ from fuzz.targets import TARGETS, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-SHORT_SECONDS = 2.0
+SHORT_SECONDS = 5.0
 SHORT_SEED = 190
 """The short form asks the same on every run, as all of it does; the long form explores."""
 LONG_SECONDS = 300.0

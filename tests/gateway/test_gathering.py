@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 from tests.gateway.rig import Rig, framed_request
 from tests.kafka.requests import make_request
+from tests.memory import MemoryTransport
 
 from doorkeeper.gateway.client_connection import ClientConnection, UpstreamConnection
 from doorkeeper.gateway.gathering import GATHER_BYTES, GATHER_FROM, GATHER_SECONDS, LONGEST_GAP_SECONDS, Pace
@@ -24,37 +25,6 @@ MANY = 200
 """Unanswered requests that take longer than the time of gathering, however fast they are answered."""
 
 
-class Side:
-    """A transport that keeps what is written, and knows whether it is read."""
-
-    def __init__(self) -> None:
-        self.written = bytearray()
-        self.write = self.written.extend
-        self.is_read = True
-        self.closed = self.aborted = False
-
-    def pause_reading(self) -> None:
-        self.is_read = False
-
-    def resume_reading(self) -> None:
-        self.is_read = True
-
-    def is_closing(self) -> bool:
-        return self.closed
-
-    def close(self) -> None:
-        self.closed = True
-
-    def abort(self) -> None:
-        self.closed = self.aborted = True
-
-    def set_write_buffer_limits(self, high: int) -> None:
-        """It takes everything."""
-
-    def get_extra_info(self, name: str) -> Any:
-        return ("127.0.0.1", 1)
-
-
 class Door:
     """Lets everybody in (`client_connection.Reception`)."""
 
@@ -62,15 +32,15 @@ class Door:
     observed = False
 
     def __init__(self) -> None:
-        self.client, self.upstream = Side(), Side()
+        self.client, self.upstream = MemoryTransport(), MemoryTransport()
         self.population = SimpleNamespace(from_clients=0, from_upstream=0)
         self._rig = Rig("enforce")
         self.plans = self._rig.plans
         self.connection = ClientConnection(cast("Any", self))
 
     async def open(self) -> None:
-        self.connection.connection_made(cast("Any", self.client))
-        await until(lambda: self.client.is_read)
+        self.connection.connection_made(self.client)
+        await until(lambda: self.client.reading)
 
     def ask(self, count: int) -> None:
         """So many requests, numbered from 0."""
@@ -100,7 +70,7 @@ class Door:
         return self._rig.keeper
 
     async def connect(self, protocol: UpstreamConnection) -> None:
-        protocol.connection_made(cast("Any", self.upstream))
+        protocol.connection_made(self.upstream)
 
 
 async def until(is_so: Callable[[], bool]) -> None:
@@ -147,8 +117,8 @@ def test_answers_gather_while_many_are_to_come_and_all_arrive_in_order() -> None
     async def story(door: Door) -> None:
         door.ask(MANY)
         sent = door.answer(0)
-        assert not door.upstream.is_read
-        await until(lambda: door.upstream.is_read)
+        assert not door.upstream.reading
+        await until(lambda: door.upstream.reading)
         for number in range(1, MANY):
             sent += door.answer(number)
         assert door.client.written == sent
@@ -162,7 +132,7 @@ def test_nobody_waits_with_few_in_flight(asked: int) -> None:
         door.ask(asked)
         for number in range(asked):
             door.answer(number)
-            assert door.upstream.is_read
+            assert door.upstream.reading
 
     at_a_door(story)
 
@@ -171,7 +141,7 @@ def test_what_is_long_does_not_wait_for_more() -> None:
     async def story(door: Door) -> None:
         door.ask(MANY)
         door.answer(0, GATHER_BYTES)
-        assert door.upstream.is_read
+        assert door.upstream.reading
 
     at_a_door(story)
 
@@ -182,9 +152,9 @@ def test_a_client_that_takes_nothing_is_waited_for_after_that() -> None:
         door.answer(0)
         door.connection.pause_writing()
         await until(lambda: door.connection._gathering is None)
-        assert not door.upstream.is_read
+        assert not door.upstream.reading
         door.connection.resume_writing()
-        assert door.upstream.is_read
+        assert door.upstream.reading
 
     at_a_door(story)
 
